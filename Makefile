@@ -1,0 +1,37 @@
+# Everything needs only python3 (3.11 or newer), pip and make. `make help` is the menu.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help: ## Show this menu
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/.ready ## Set up, generate two dozen scenes, leave demo/scenes.png
+	$(BIN)/objectspace demo
+
+test: lint ## Set up, check style and types, run all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.ready ## Set up, check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.ready ## Measure: the rates in docs/results.md
+	$(BIN)/python -m benchmarks.generation
+	$(BIN)/python -m benchmarks.loading
+
+clean: ## Remove the environment and all caches
+	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Written last, so a set-up that was interrupted is done again, and a finished one costs nothing.
+$(VENV)/.ready: pyproject.toml constraints.txt scripts/system-libraries
+	scripts/system-libraries
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[all,dev]"
+	touch $@

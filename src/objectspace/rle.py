@@ -1,0 +1,90 @@
+"""Binary masks as COCO run-length strings, and back: numpy only, and safe on foreign input.
+
+A mask is read column by column (Fortran order); the runs of equal values are counted, the first run being zeros.
+Counts are written as differences to the count two places before, in a variable-length base-32 alphabet. The libraries
+that do this in C trust the string; this one checks it, because annotations come from anywhere.
+"""
+
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from objectspace.errors import UserError
+
+Mask = NDArray[np.bool_]
+
+
+class RunLength(TypedDict):
+    """A mask as COCO stores it: `size` is (height, width), `counts` the compressed string."""
+
+    size: list[int]
+    counts: str
+
+
+def encode(mask: NDArray[np.generic]) -> RunLength:
+    """Compress a mask (H, W), anything nonzero counting as inside."""
+    height, width = mask.shape
+    flat = (mask != 0).ravel(order="F")
+    edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    starts_inside = flat.size > 0 and bool(flat[0])
+    bounds = np.concatenate([[0, 0] if starts_inside else [0], edges, [flat.size]])
+    return {"size": [int(height), int(width)], "counts": _to_string(np.diff(bounds))}
+
+
+def decode(rle: RunLength) -> Mask:
+    """Rebuild the mask (H, W); a string that does not fill exactly its size is an error."""
+    height, width = (int(side) for side in rle["size"])
+    counts = _from_string(rle["counts"])
+    if height < 0 or width < 0 or (counts < 0).any() or int(counts.sum()) != height * width:
+        raise UserError(
+            f"a mask's run-length code does not fill its size {height} x {width}: the annotation is damaged"
+        )
+    values = np.arange(len(counts)) % 2 == 1
+    return np.repeat(values, counts).reshape(height, width, order="F")
+
+
+def area(rle: RunLength) -> int:
+    """Number of pixels inside."""
+    return int(_from_string(rle["counts"])[1::2].sum())
+
+
+def from_uncompressed(counts: list[int], size: list[int]) -> RunLength:
+    """COCO's other spelling, a plain list of counts, as used for crowds."""
+    return {"size": [int(side) for side in size], "counts": _to_string(np.asarray(counts, np.int64))}
+
+
+def _to_string(counts: NDArray[np.int64]) -> str:
+    differences = counts.astype(np.int64)
+    differences[3:] -= counts[1:-2]
+    letters: list[str] = []
+    for value in differences.tolist():
+        while True:
+            digit = value & 0x1F
+            value >>= 5
+            more = value != (-1 if digit & 0x10 else 0)
+            letters.append(chr((digit | 0x20 if more else digit) + 48))
+            if not more:
+                break
+    return "".join(letters)
+
+
+def _from_string(text: str) -> NDArray[np.int64]:
+    counts: list[int] = []
+    value, shift = 0, 0
+    for letter in text:
+        digit = ord(letter) - 48
+        if not 0 <= digit < 64 or shift > 40:
+            raise UserError(
+                "a mask's run-length code holds a letter that does not belong there: the annotation is damaged"
+            )
+        value |= (digit & 0x1F) << shift
+        shift += 5
+        if not digit & 0x20:
+            if digit & 0x10:
+                value -= 1 << shift
+            counts.append(value + counts[-2] if len(counts) > 2 else value)
+            value, shift = 0, 0
+    if shift:
+        raise UserError("a mask's run-length code ends in the middle of a number: the annotation is damaged")
+    return np.asarray(counts, np.int64)
