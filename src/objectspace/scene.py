@@ -1,0 +1,214 @@
+"""A scene taken apart: what every model gives back, and all that evaluation, reports and exports read.
+
+Plain frozen records with numpy arrays inside; reading one needs no torch. Convention: x right, y down, pixels; a box
+is (x0, y0, x1, y1) with x1, y1 one past the last pixel. Shapes: H W image, h w crop, D latent.
+"""
+
+import base64
+import io
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from objectspace import rle
+from objectspace.errors import UserError
+
+Box = tuple[float, float, float, float]
+Picture = NDArray[np.uint8]  # (H, W, 3) RGB
+SCENE_FORMAT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Object:
+    """One foreground object.
+
+    `box` is tight around the visible `mask`; `where_box` is what the model's latent says, hidden parts included.
+    `score` is the presence probability, `depth` grows away from the viewer, `what` (D,) describes the appearance.
+    """
+
+    box: Box
+    where_box: Box
+    score: float = 1.0
+    depth: float = 0.0
+    what: NDArray[np.float32] | None = None
+    mask: rle.Mask | None = None  # (H, W), visible pixels
+    crop: Picture | None = None  # (h, w, 3)
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("box", "where_box"):
+            object.__setattr__(self, name, _checked_box(name, getattr(self, name)))
+        for name in ("score", "depth"):
+            value = float(getattr(self, name))
+            if not np.isfinite(value):
+                raise ValueError(f"an object's {name} must be finite, but is {value}")
+            object.__setattr__(self, name, value)
+        _freeze(self, "what", np.float32, dimensions=1)
+        _freeze(self, "mask", np.bool_, dimensions=2)
+        _freeze(self, "crop", np.uint8, dimensions=3)
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One segment of the background: the pixels it owns, and what it paints over the whole image."""
+
+    mask: rle.Mask  # (H, W)
+    image: Picture | None = None  # (H, W, 3)
+
+    def __post_init__(self) -> None:
+        _freeze(self, "mask", np.bool_, dimensions=2)
+        _freeze(self, "image", np.uint8, dimensions=3)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """An image taken apart; no objects and no components is a scene too."""
+
+    height: int
+    width: int
+    objects: tuple[Object, ...] = ()
+    components: tuple[Component, ...] = ()
+    reconstruction: Picture | None = None  # (H, W, 3)
+    background: Picture | None = None  # (H, W, 3)
+
+    def __post_init__(self) -> None:
+        if self.height < 1 or self.width < 1:
+            raise ValueError(f"a scene needs a positive size, not {self.height} x {self.width}")
+        object.__setattr__(self, "objects", tuple(self.objects))
+        object.__setattr__(self, "components", tuple(self.components))
+        _freeze(self, "reconstruction", np.uint8, dimensions=3)
+        _freeze(self, "background", np.uint8, dimensions=3)
+        full_size = [self.reconstruction, self.background, *(item.mask for item in self.objects)]
+        full_size += [array for component in self.components for array in (component.mask, component.image)]
+        for array in full_size:
+            if array is not None and array.shape[:2] != (self.height, self.width):
+                raise ValueError(f"an array of {array.shape[:2]} does not fit a scene of {(self.height, self.width)}")
+
+    @property
+    def boxes(self) -> NDArray[np.float64]:
+        """The visible boxes, (M, 4)."""
+        return np.array([item.box for item in self.objects], np.float64).reshape(-1, 4)
+
+    @property
+    def where_boxes(self) -> NDArray[np.float64]:
+        """The latents' boxes, (M, 4)."""
+        return np.array([item.where_box for item in self.objects], np.float64).reshape(-1, 4)
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The presence probabilities, (M,)."""
+        return np.array([item.score for item in self.objects], np.float64)
+
+    def to_json(self) -> str:
+        """The scene as text; masks as COCO run lengths, pictures as PNG in base64."""
+        content = {
+            "format": SCENE_FORMAT,
+            "height": self.height,
+            "width": self.width,
+            "objects": [_object_to_dict(item) for item in self.objects],
+            "components": [
+                {"mask": rle.encode(component.mask), "image": _picture_to_text(component.image)}
+                for component in self.components
+            ],
+            "reconstruction": _picture_to_text(self.reconstruction),
+            "background": _picture_to_text(self.background),
+        }
+        return json.dumps(content)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Scene":
+        """Read back what `to_json` wrote; anything else is a `UserError`."""
+        try:
+            content = json.loads(text)
+            if content["format"] != SCENE_FORMAT:
+                raise UserError(f"this scene has format {content['format']}; this version reads {SCENE_FORMAT}")
+            size = int(content["height"]), int(content["width"])
+            return cls(
+                *size,
+                objects=tuple(_object_from_dict(item, size) for item in content["objects"]),
+                components=tuple(
+                    Component(_mask_from(item["mask"], size), _picture_from_text(item["image"]))
+                    for item in content["components"]
+                ),
+                reconstruction=_picture_from_text(content["reconstruction"]),
+                background=_picture_from_text(content["background"]),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            raise UserError(f"this is not a scene that can be read: {type(error).__name__}: {error}") from error
+
+
+def _object_to_dict(item: Object) -> dict[str, Any]:
+    return {
+        "box": list(item.box),
+        "where_box": list(item.where_box),
+        "score": item.score,
+        "depth": item.depth,
+        "label": item.label,
+        "what": None if item.what is None else [float(value) for value in item.what],
+        "mask": None if item.mask is None else rle.encode(item.mask),
+        "crop": _picture_to_text(item.crop),
+    }
+
+
+def _object_from_dict(content: dict[str, Any], size: tuple[int, int]) -> Object:
+    return Object(
+        box=content["box"],
+        where_box=content["where_box"],
+        score=content["score"],
+        depth=content["depth"],
+        label=content["label"],
+        what=None if content["what"] is None else np.asarray(content["what"], np.float32),
+        mask=None if content["mask"] is None else _mask_from(content["mask"], size),
+        crop=_picture_from_text(content["crop"]),
+    )
+
+
+def _mask_from(code: rle.RunLength, size: tuple[int, int]) -> rle.Mask:
+    if tuple(code["size"]) != size:  # before decoding: a foreign size could ask for any amount of memory
+        raise ValueError(f"a mask of {code['size']} does not fit a scene of {size}")
+    return rle.decode(code)
+
+
+def _picture_to_text(picture: Picture | None) -> str | None:
+    if picture is None:
+        return None
+    if picture.size == 0:
+        raise ValueError("a picture needs at least one pixel")
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, format="PNG", compress_level=3)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def _picture_from_text(text: str | None) -> Picture | None:
+    if text is None:
+        return None
+    with Image.open(io.BytesIO(base64.b64decode(text, validate=True)), formats=["PNG"]) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def _checked_box(name: str, box: Iterable[float]) -> Box:
+    values = tuple(float(value) for value in box)
+    if len(values) != 4 or not all(np.isfinite(values)) or values[2] < values[0] or values[3] < values[1]:
+        raise ValueError(f"an object's {name} must be finite x0 <= x1, y0 <= y1, but is {values}")
+    return values[0], values[1], values[2], values[3]
+
+
+def _freeze(record: object, name: str, dtype: type[np.generic], dimensions: int) -> None:
+    """Check an array field and replace it by a read-only view."""
+    array = getattr(record, name)
+    if array is None:
+        return
+    array = np.asarray(array)
+    if array.dtype != dtype or array.ndim != dimensions or (dimensions == 3 and array.shape[2] != 3):
+        expected = {1: "(D,)", 2: "(H, W)", 3: "(H, W, 3)"}[dimensions]
+        raise ValueError(
+            f"{name} must be {np.dtype(dtype).name} {expected}, but is {array.dtype.name} {tuple(array.shape)}"
+        )
+    view = array.view()
+    view.flags.writeable = False
+    object.__setattr__(record, name, view)
