@@ -1,0 +1,64 @@
+"""Annealing schedules, written as the paper writes them: `(m -> n):(p -> q)`.
+
+The value is m until step p, then moves linearly to n at step q, and stays there. A plain number is a constant.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+
+_NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
+_PATTERN = re.compile(rf"\s*\({_NUMBER}->{_NUMBER}\)\s*:\s*\({_NUMBER}->{_NUMBER}\)\s*")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A value that moves linearly from `start` to `end` between the steps `begin` and `finish`."""
+
+    start: float
+    end: float
+    begin: int = 0
+    finish: int = 0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.start) and math.isfinite(self.end)):
+            raise ValueError(f"a schedule needs finite values, not {self.start} and {self.end}")
+        if not 0 <= self.begin <= self.finish:
+            raise ValueError(f"a schedule's steps must satisfy 0 <= p <= q, but p = {self.begin}, q = {self.finish}")
+
+    def at(self, step: int) -> float:
+        """The value at a training step, counted from 0."""
+        if step <= self.begin:
+            return self.start if step < self.finish else self.end
+        if step >= self.finish:
+            return self.end
+        return self.start + (self.end - self.start) * (step - self.begin) / (self.finish - self.begin)
+
+    def final(self) -> float:
+        """The value when all annealing is over, as evaluation uses it."""
+        return self.end
+
+    def __str__(self) -> str:
+        if self.start == self.end:
+            return f"{self.start}"
+        return f"({self.start} -> {self.end}):({self.begin} -> {self.finish})"
+
+
+def constant(value: float) -> Schedule:
+    """A schedule that does not move."""
+    return Schedule(value, value)
+
+
+def parse(text: str | float | int) -> Schedule:
+    """Read `(m -> n):(p -> q)`, or a number."""
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        return constant(float(text))
+    match = _PATTERN.fullmatch(str(text))
+    if match is None:
+        raise ValueError(
+            f"{text!r} is no schedule: write a number, or (m -> n):(p -> q), as in (2.5 -> 0.5):(0 -> 20000)"
+        )
+    start, end, begin, finish = (float(group) for group in match.groups())
+    if begin != int(begin) or finish != int(finish):
+        raise ValueError(f"{text!r}: a schedule's steps must be whole numbers")
+    return Schedule(start, end, int(begin), int(finish))

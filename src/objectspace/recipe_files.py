@@ -1,0 +1,122 @@
+"""Recipes as files: find, read, override, explain what is wrong, print.
+
+Reads TOML from the package (`recipes/<model>-<data>.toml`) or from a path; gives a `Recipe`.
+"""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from objectspace.config import Recipe
+from objectspace.errors import UserError, nearest
+
+Table = dict[str, Any]
+
+
+def shipped() -> dict[str, Traversable]:
+    """The recipes inside the package, by name."""
+    files = (file for file in resources.files("objectspace.recipes").iterdir() if file.name.endswith(".toml"))
+    return {file.name.removesuffix(".toml"): file for file in sorted(files, key=lambda file: file.name)}
+
+
+def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+    """A shipped recipe by name, or one from a .toml file, with overrides like `training.steps=500`."""
+    path, text = _find(str(name_or_path))
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not valid TOML: {error}") from error
+    for override in overrides:
+        _override(content, override)
+    return build(content, path)
+
+
+def build(content: Table, where: str) -> Recipe:
+    """Check a table of values; `where` says in errors which file it came from."""
+    try:
+        return Recipe.model_validate(content)
+    except ValidationError as error:
+        raise UserError("\n".join(_explain(issue, where) for issue in error.errors())) from error
+
+
+def dump(recipe: Recipe) -> str:
+    """The full recipe as TOML, defaults included; it reads back as the same recipe."""
+    return _dump_table(recipe.model_dump(mode="json"), ()).lstrip("\n")
+
+
+def _find(name: str) -> tuple[str, str]:
+    files = shipped()
+    if name in files:
+        return f"recipe {name}", files[name].read_text(encoding="utf-8")
+    if not name.endswith(".toml"):
+        raise UserError(f"there is no recipe {name!r}: {nearest(name, list(files))} (a file's name ends in .toml)")
+    try:
+        return name, Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read the recipe {name}: {error}") from error
+
+
+def _override(content: Table, text: str) -> None:
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise UserError(f"--set {text!r}: write it as section.key=value, as in training.steps=500")
+    *sections, last = key.strip().split(".")
+    table = content
+    for section in sections:
+        table = table.setdefault(section, {})
+        if not isinstance(table, dict):
+            raise UserError(f"--set {text!r}: {section} is a value, not a section")
+    table[last] = _value(value.strip())
+
+
+def _value(text: str) -> Any:
+    """A TOML value; whatever is none is a string, so that schedules and names need no quotes."""
+    if text in ("none", "None"):
+        return None
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _explain(issue: Any, where: str) -> str:
+    path = [str(part) for part in issue["loc"]]
+    key = ".".join(path) or "the recipe"
+    if issue["type"] == "extra_forbidden":
+        return f"{where}: unknown key {key}; {nearest(path[-1], _keys_beside(path))}"
+    message = str(issue["msg"]).removeprefix("Value error, ")
+    given = "" if isinstance(issue["input"], dict) else f" = {issue['input']!r}"
+    return f"{where}: {key}{given}: {message}"
+
+
+def _keys_beside(path: Sequence[str]) -> list[str]:
+    """The keys that are allowed where the unknown one stands."""
+    section: type[BaseModel] = Recipe
+    for part in path[:-1]:
+        annotation = section.model_fields[part].annotation
+        options = [annotation, *get_args(annotation)]
+        section = next(option for option in options if isinstance(option, type) and issubclass(option, BaseModel))
+    return list(section.model_fields)
+
+
+def _dump_table(table: Table, path: tuple[str, ...]) -> str:
+    lines = [f"{key} = {_literal(value)}" for key, value in table.items() if _is_plain(value)]
+    text = (f"\n[{'.'.join(path)}]\n" if path and lines else "") + "".join(f"{line}\n" for line in lines)
+    for key, value in table.items():
+        if isinstance(value, dict):
+            text += _dump_table(value, (*path, key))
+    return text
+
+
+def _is_plain(value: Any) -> bool:
+    return value is not None and not isinstance(value, dict)  # TOML has no null: an absent key is None
+
+
+def _literal(value: Any) -> str:
+    return json.dumps(value)  # strings, numbers, booleans and lists look the same in JSON and TOML

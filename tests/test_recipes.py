@@ -1,0 +1,118 @@
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from objectspace import recipe_files
+from objectspace.config import Recipe, Space
+from objectspace.errors import UserError
+from objectspace.ops.schedules import Schedule
+
+PAPER = ["space-atari-joint10", "space-riverraid", "space-rooms-large", "space-rooms-small", "space-spaceinvaders"]
+
+
+def test_the_papers_recipes_ship() -> None:
+    assert set(PAPER) <= set(recipe_files.shipped())
+
+
+@pytest.mark.parametrize("name", sorted(recipe_files.shipped()))
+def test_every_recipe_loads_and_says_what_it_is_for(name: str) -> None:
+    recipe = recipe_files.load(name)
+    assert recipe.about
+    assert recipe.source
+    assert recipe.data.made_by.startswith("objectspace data ")
+
+
+@pytest.mark.parametrize("name", sorted(recipe_files.shipped()))
+def test_a_printed_recipe_reads_back_the_same(name: str, tmp_path: Path) -> None:
+    recipe = recipe_files.load(name)
+    path = tmp_path / "again.toml"
+    path.write_text(recipe_files.dump(recipe))
+    assert recipe_files.load(path) == recipe
+
+
+@pytest.mark.parametrize("name", sorted(recipe_files.shipped()))
+def test_a_recipe_holds_only_what_differs(name: str) -> None:
+    def compare(table: dict, default: dict, path: str) -> None:
+        for key, value in table.items():
+            if isinstance(value, dict):
+                compare(value, default[key], f"{path}{key}.")
+            else:
+                assert value != default[key], f"{path}{key} is the default"
+
+    content = tomllib.loads(recipe_files.shipped()[name].read_text())
+    compare(content, Recipe().model_dump(mode="json"), "")
+
+
+def test_the_numbers_are_the_papers() -> None:
+    large = recipe_files.load("space-rooms-large")
+    assert large.model.foreground.grid == (16, 16)
+    assert large.model.background.components == 5
+    assert large.model.foreground.sigma == large.model.background.sigma == 0.15
+    assert large.anneal.presence_prior == Schedule(0.1, 0.01, 4000, 10000)
+    assert large.anneal.scale_prior_mean == Schedule(-1, -2, 10000, 20000)
+    assert large.anneal.temperature == Schedule(2.5, 0.5, 0, 20000)
+    assert (large.training.steps, large.training.batch) == (160_000, 12)
+    joint = recipe_files.load("space-atari-joint10")
+    assert joint.anneal.presence_prior.final() == 1e-10
+    assert joint.anneal.temperature == Schedule(2.5, 1.0, 0, 10000)
+    assert (joint.anneal.fixed_alpha, joint.anneal.fixed_alpha_steps) == (0.1, 4000)
+    assert (joint.model.foreground.sigma, joint.model.background.sigma) == (0.2, 0.1)
+
+
+def test_overrides_reach_nested_values() -> None:
+    changes = ["training.steps=500", "anneal.temperature=(2.0 -> 1.0):(0 -> 9)", "model.foreground.budget=12"]
+    recipe = recipe_files.load("space-rooms-small", changes)
+    assert recipe.training.steps == 500
+    assert recipe.anneal.temperature == Schedule(2, 1, 0, 9)
+    assert recipe.model.foreground.budget == 12
+    assert (
+        recipe_files.load("space-rooms-small", [*changes, "model.foreground.budget=none"]).model.foreground.budget
+        is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("training.stepz=500", "unknown key training.stepz; did you mean 'steps'"),
+        ("trainig.steps=500", "unknown key trainig; did you mean 'training'"),
+        ("model.foreground.qqq=1", "known are: grid"),
+        ("training.steps=0", "training.steps = 0: Input should be greater than or equal to 1"),
+        ("training.foreground.name=sgdd", "'adam', 'adamw' or 'rmsprop'"),
+        ("model.foreground.grid=9", "a grid of 9 x 9 does not fit an image of 128 x 128"),
+        ("model.foreground.glimpse=20", "8, 16, 32 or 64"),
+        ("anneal.temperature=warm", "'warm' is no schedule"),
+        ("anneal.temperature=-1", "temperature must be positive"),
+        ("anneal.presence_prior=1.5", "presence_prior must lie between 0 and 1"),
+        ("anneal.fixed_alpha=0.1", "go together"),
+        ("training.steps", "write it as section.key=value"),
+        ("training.steps.more=1", "steps is a value, not a section"),
+    ],
+)
+def test_a_bad_value_names_the_file_the_key_and_what_is_allowed(change: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("[training]\nsteps = 7\n")
+    with pytest.raises(UserError) as error:
+        recipe_files.load(path, [change])
+    assert said in str(error.value)
+    if not said.startswith(("write", "steps is")):
+        assert "mine.toml" in str(error.value)
+
+
+def test_an_unknown_recipe_names_the_nearest() -> None:
+    with pytest.raises(UserError, match="did you mean 'space-rooms-small'"):
+        recipe_files.load("space-room-small")
+
+
+def test_broken_toml_and_missing_files_are_explained(tmp_path: Path) -> None:
+    (tmp_path / "broken.toml").write_text("steps = = 3")
+    with pytest.raises(UserError, match=r"broken\.toml is not valid TOML"):
+        recipe_files.load(tmp_path / "broken.toml")
+    with pytest.raises(UserError, match="cannot read the recipe"):
+        recipe_files.load(tmp_path / "absent.toml")
+
+
+def test_images_need_not_be_square() -> None:
+    model = Space.model_validate({"image_size": [96, 160], "foreground": {"grid": [12, 20]}})
+    assert model.image_size == (96, 160)
