@@ -1,0 +1,1 @@
+"""Data sets: generate, convert, load."""

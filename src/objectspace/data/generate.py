@@ -1,0 +1,219 @@
+"""Drive a source of samples into a data set on disk: in parallel, reproducibly, and resumably.
+
+A source makes samples in numbered units, each a pure function of (settings, split, group, unit). Workers make units,
+this process alone writes them, in order, and notes each finished unit in a journal. So the result does not depend on
+the number of workers, and after a kill the same command goes on with the first unit that the journal does not name.
+Generators make as many units as it takes; converters (`convert/`) are sources too, with an end.
+"""
+
+import hashlib
+import io
+import json
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from PIL import Image
+
+from objectspace.data import store
+from objectspace.data.journal import Encoded, Journal, Records, Stream
+from objectspace.data.sample import Problem, Sample
+from objectspace.data.store import Json
+from objectspace.data.workers import in_order, pool
+from objectspace.errors import UserError
+from objectspace.progress import Progress, logged_progress
+
+PATIENCE = 40  # units in a row that may bring nothing new before a source counts as exhausted
+
+
+class Source(Protocol):
+    """What can be driven into a data set. Instances travel to worker processes, so they must be picklable."""
+
+    @property
+    def generator(self) -> str:
+        """Its name in dataset.json."""
+
+    @property
+    def version(self) -> int:
+        """Raised whenever the same settings would give other pixels."""
+
+    @property
+    def licence(self) -> str:
+        """What may be done with the images."""
+
+    @property
+    def distinct(self) -> bool:
+        """Whether an image that occurred before, in any split, is dropped."""
+
+    def settings(self) -> Json:
+        """All that the pixels depend on, seed included."""
+
+    def make(self, split: str, group: str, unit: int) -> Sequence[Sample | Problem] | None:
+        """One unit; the same arguments give the same samples. None: the source ended before this unit."""
+
+    def summary(self, records: Iterable[Json]) -> Json:
+        """Statistics over all records of the finished data set, kept in dataset.json."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What `generate` did: `images` in the data set, `new` of them made by this call in `seconds`."""
+
+    root: Path
+    images: int
+    new: int
+    seconds: float
+    summary: Json
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Unit:
+    samples: list[Encoded]
+    problems: list[Problem]
+
+
+def generate(source: Source, root: Path, streams: Sequence[Stream], workers: int) -> Made:
+    """Make the data set `root`, or finish it, or recognise that it is finished."""
+    streams = [stream for stream in streams if stream.count != 0]
+    if not streams:
+        raise UserError("every split is to hold 0 images: ask for at least one image, as in --train 100")
+    if workers < 1:
+        raise UserError(f"--workers {workers}: at least one worker is needed")
+    request = _request(source, streams)
+    try:
+        finished = _check_request(root, request)
+        if finished is not None:
+            return Made(root, sum(finished["splits"].values()), 0, 0.0, finished["summary"])
+        return _make_all(source, root, streams, workers, request)
+    except OSError as error:
+        raise UserError(f"cannot write the data set {root}: {error}. The same command continues.") from error
+
+
+def _make_all(source: Source, root: Path, streams: Sequence[Stream], workers: int, request: Json) -> Made:
+    start = time.monotonic()
+    journals = [Journal(root, stream) for stream in streams]
+    seen = {digest for journal in journals for digest in journal.digests} if source.distinct else None
+    already = sum(journal.count for journal in journals)
+    total = _expected_total(streams)
+    with (
+        logged_progress(f"{source.generator} -> {root.name}", total, root / "log.jsonl", already) as progress,
+        pool(workers) as submit,
+    ):
+        for journal in journals:
+            units = in_order(submit, workers, partial(_make_unit, source, journal.stream), journal.next_unit)
+            _fill(journal, units, seen, progress)
+    images = sum(journal.count for journal in journals)
+    problems = tuple(problem for journal in journals for problem in journal.problems)
+    if not images:
+        shutil.rmtree(root / ".making")
+        listed = "".join(f"\n  {problem}" for problem in problems[:20])
+        raise UserError(f"nothing could be made into a data set{listed or ': the source is empty'}")
+    summary = _finish(source, root, journals, request)
+    return Made(root, images, images - already, time.monotonic() - start, summary, problems)
+
+
+def _expected_total(streams: Sequence[Stream]) -> int | None:
+    counts = [stream.expected if stream.count is None else stream.count for stream in streams]
+    return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def _request(source: Source, streams: Sequence[Stream]) -> Json:
+    content = {
+        "format": store.FORMAT_VERSION,
+        "generator": source.generator,
+        "version": source.version,
+        "licence": source.licence,
+        "settings": source.settings(),
+        "asked": {stream.name: stream.count for stream in streams},
+    }
+    return dict(json.loads(json.dumps(content)))  # as it will be read back: tuples become lists
+
+
+def _check_request(root: Path, request: Json) -> Json | None:
+    """The finished data set's description if `root` is exactly what is asked for; prepares `root` otherwise."""
+    finished, underway = root / "dataset.json", root / ".making" / "request.json"
+    if root.exists() and not root.is_dir():
+        raise UserError(f"{root} is a file: give a directory for the data set")
+    known = finished if finished.exists() else underway if underway.exists() else None
+    if known is not None:
+        before = store.read_json(known)
+        for key, value in request.items():
+            _compare(key, before.get(key), value, root)
+        return before if known is finished else None
+    if root.exists() and any(root.iterdir()):
+        raise UserError(f"{root} is not empty and not a data set of ours: give a new directory")
+    store.write_json(underway, request)
+    return None
+
+
+def _compare(key: str, before: Any, now: Any, root: Path) -> None:
+    if isinstance(before, dict) and isinstance(now, dict):
+        for inner in sorted(before.keys() | now.keys()):
+            _compare(f"{key}.{inner}", before.get(inner), now.get(inner), root)
+    elif before != now:
+        raise UserError(
+            f"{root} holds a data set made with {key} = {before!r}, and now {now!r} is asked for: "
+            "give another directory, or remove that one first"
+        )
+
+
+def _finish(source: Source, root: Path, journals: Sequence[Journal], request: Json) -> Json:
+    splits: dict[str, int] = {}
+    for split in dict.fromkeys(journal.stream.split for journal in journals):
+        records = Records([journal for journal in journals if journal.stream.split == split])
+        info = {"description": f"{source.generator}, split {split}", "licence": source.licence}
+        splits[split] = store.write_annotations(root / split / "annotations.json", records, info)
+    summary = source.summary(Records(journals))
+    store.write_json(root / "dataset.json", request | {"splits": splits, "summary": summary})
+    shutil.rmtree(root / ".making")
+    return summary
+
+
+def _fill(journal: Journal, units: Iterator[_Unit | None], seen: set[str] | None, progress: Progress) -> None:
+    """Write units until the stream has its count or ends; with `seen`, only images whose digest is not in it."""
+    wanted, fruitless = journal.stream.count, 0
+    while wanted is None or journal.count < wanted:
+        unit = next(units)
+        if unit is None:
+            return
+        samples = unit.samples if seen is None else _unseen(unit.samples, seen)
+        if wanted is not None:
+            samples = samples[: wanted - journal.count]
+        journal.append(journal.next_unit, samples, unit.problems)
+        progress.advance(len(samples))
+        fruitless = 0 if samples else fruitless + 1
+        if seen is not None and fruitless >= PATIENCE:
+            raise UserError(
+                f"{journal.stream.name} has only {journal.count} distinct images, {wanted} were asked for: "
+                "ask for fewer, or use another seed or policy"
+            )
+
+
+def _unseen(samples: Sequence[Encoded], seen: set[str]) -> list[Encoded]:
+    """The samples whose digest is new; `seen` learns them."""
+    new = []
+    for sample in samples:
+        if sample.digest not in seen:
+            seen.add(sample.digest)
+            new.append(sample)
+    return new
+
+
+def _make_unit(source: Source, stream: Stream, unit: int) -> _Unit | None:
+    """Runs in a worker: make, encode, digest."""
+    made = source.make(stream.split, stream.group, unit)
+    if made is None:
+        return None
+    encoded = []
+    for sample in made:
+        if isinstance(sample, Sample):
+            buffer = io.BytesIO()
+            Image.fromarray(sample.image).save(buffer, format="PNG", compress_level=3)
+            digest = hashlib.blake2b(sample.identity or sample.image.tobytes(), digest_size=12).hexdigest()
+            encoded.append(Encoded(buffer.getvalue(), store.to_record(sample), digest))
+    return _Unit(encoded, [problem for problem in made if isinstance(problem, Problem)])

@@ -1,0 +1,71 @@
+"""What a generator or a converter makes: an image with the truth about its objects.
+
+Convention: x right, y down, in pixels; a box is (x0, y0, x1, y1) where x1, y1 lie one past the last pixel, so that a
+single pixel at the origin has the box (0, 0, 1, 1).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from objectspace import rle
+
+Box = tuple[float, float, float, float]
+Attribute = str | float | int | list[float] | None
+
+
+@dataclass(frozen=True)
+class TrueObject:
+    """One object as the generator knows it.
+
+    `box` encloses the whole object, hidden parts included, clipped to the image (the paper's ground truth);
+    `visible_box` and `mask` enclose what can be seen. A source that knows only one box gives only `box`.
+    """
+
+    category: str
+    box: Box
+    visible_box: Box | None = None
+    mask: rle.RunLength | None = None
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)  # shape, color, visible_fraction, ...
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An image (H, W, 3) uint8 RGB, its objects, and what else is known about the picture as a whole.
+
+    `ground` is an optional label map of the parts that are no object, such as floor, wall and sky. Where images are to
+    be distinct, two samples with the same `identity` are the same; it is the pixels, unless a source sets it.
+    """
+
+    image: NDArray[np.uint8]
+    objects: tuple[TrueObject, ...] = ()
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    ground: Mapping[str, rle.RunLength] = field(default_factory=dict)
+    identity: bytes = b""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An input that could not be used: which one, and why."""
+
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
+def tight_box(mask: NDArray[np.bool_]) -> Box | None:
+    """The smallest box around a mask (H, W), or None where it is empty."""
+    columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
+    if not columns.size:
+        return None
+    return float(columns[0]), float(rows[0]), float(columns[-1] + 1), float(rows[-1] + 1)
+
+
+def clip_box(box: Box, height: int, width: int) -> Box | None:
+    """The part of a box that lies inside the image, or None where nothing does."""
+    x0, y0, x1, y1 = max(box[0], 0.0), max(box[1], 0.0), min(box[2], float(width)), min(box[3], float(height))
+    return (x0, y0, x1, y1) if x1 > x0 and y1 > y0 else None

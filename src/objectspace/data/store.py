@@ -1,0 +1,134 @@
+"""The one data set format on disk, written so that a kill at any moment loses nothing.
+
+    <root>/dataset.json                    what made it: generator, settings, seed, version, licence; written last
+    <root>/<split>/images/00000000.png
+    <root>/<split>/annotations.json        COCO: boxes, run-length masks, categories
+    <root>/log.jsonl                       progress of the making
+
+Every file is written under a temporary name and renamed, so a file that exists is whole.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from objectspace import rle
+from objectspace.data.sample import Box, Sample
+from objectspace.errors import UserError
+
+SPLITS = ("train", "val", "test")
+FORMAT_VERSION = 1
+
+Json = dict[str, Any]
+
+
+def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
+    """Write a file that is either whole or not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON that a person can read."""
+    write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def read_json(path: Path) -> Json:
+    """Read a JSON object, or say which file is damaged."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path} should hold a JSON object, but holds a {type(content).__name__}")
+    return content
+
+
+def to_coco_box(box: Box) -> list[float]:
+    """(x0, y0, x1, y1) as COCO's x, y, width, height, to a thousandth of a pixel."""
+    x0, y0, x1, y1 = box
+    return [round(value, 3) for value in (x0, y0, x1 - x0, y1 - y0)]
+
+
+def from_coco_box(box: Iterable[float]) -> Box:
+    """COCO's x, y, width, height as (x0, y0, x1, y1)."""
+    x, y, width, height = (float(value) for value in box)
+    return x, y, x + width, y + height
+
+
+def to_record(sample: Sample) -> Json:
+    """All that annotations.json says about one image but its file name, as the journal keeps it until the end."""
+    height, width = sample.image.shape[:2]
+    objects = []
+    for item in sample.objects:
+        entry: Json = {"category": item.category, "bbox": to_coco_box(item.box)}
+        if item.visible_box is not None:
+            entry["visible_bbox"] = to_coco_box(item.visible_box)
+        if item.mask is not None:
+            entry["segmentation"] = dict(item.mask)
+            entry["area"] = rle.area(item.mask)
+        objects.append(entry | dict(item.attributes))
+    image: Json = {"height": height, "width": width} | dict(sample.attributes)
+    if sample.ground:
+        image["ground"] = {name: dict(mask) for name, mask in sample.ground.items()}
+    return {"image": image, "objects": objects}
+
+
+def write_annotations(path: Path, records: Iterable[Json], info: Json) -> int:
+    """Turn records into one COCO file, streaming, and return the number of images.
+
+    Categories are numbered from 1 in alphabetical order; images keep the order of the records, ids from 1.
+    `records` is walked more than once, so it must not be a generator.
+    """
+    names = sorted({item["category"] for record in records for item in record["objects"]})
+    category_ids = {name: index for index, name in enumerate(names, start=1)}
+    count = 0
+
+    def images() -> Iterator[Json]:
+        nonlocal count
+        for count, record in enumerate(records, start=1):
+            yield {"id": count} | record["image"]
+
+    def annotations() -> Iterator[Json]:
+        number = 0
+        for image_id, record in enumerate(records, start=1):
+            for item in record["objects"]:
+                number += 1
+                yield _to_annotation(item, number, image_id, category_ids)
+
+    def lines() -> Iterator[bytes]:
+        categories = [{"id": index, "name": name} for name, index in category_ids.items()]
+        yield b'{"info": ' + json.dumps(info).encode()
+        yield b',\n"categories": ' + json.dumps(categories).encode()
+        yield b',\n"images": [' + b"".join(_list_items(images()))
+        yield b'],\n"annotations": ['
+        yield from _list_items(annotations())
+        yield b"]}\n"
+
+    write_atomically(path, lines())
+    return count
+
+
+def _to_annotation(item: Json, number: int, image_id: int, category_ids: dict[str, int]) -> Json:
+    rest = {key: value for key, value in item.items() if key != "category"}
+    _, _, width, height = item["visible_bbox" if "visible_bbox" in item else "bbox"]
+    head: Json = {"id": number, "image_id": image_id, "category_id": category_ids[item["category"]], "iscrowd": 0}
+    return head | {"area": item.get("area", round(width * height, 3))} | rest
+
+
+def _list_items(entries: Iterable[Json]) -> Iterator[bytes]:
+    separator = b"\n"
+    for entry in entries:
+        yield separator + json.dumps(entry).encode()
+        separator = b",\n"
