@@ -1,0 +1,23 @@
+"""A data set in numbers."""
+
+import numpy as np
+
+from objectspace.data.dataset import Dataset
+
+
+def statistics(dataset: Dataset) -> dict[str, str]:
+    """What a user wants to know about a split, as named cells of a table row."""
+    counts = np.array([len(dataset.boxes(index)) for index in range(len(dataset))])
+    boxes = np.concatenate([dataset.visible_boxes(index) for index in range(len(dataset))])
+    sides = np.concatenate([boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]])
+    return {
+        "split": dataset.split,
+        "images": f"{len(dataset):,}",
+        "size": f"{dataset.height} x {dataset.width}",
+        "objects": f"{len(boxes):,}",
+        "in an image": f"{counts.min()} to {counts.max()}, mean {counts.mean():.1f}",
+        "visible width or height": (
+            f"{sides.min():.0f} to {sides.max():.0f} pixels, median {np.median(sides):.0f}" if len(sides) else "-"
+        ),
+        "left out": str(len(dataset.problems)),
+    }
