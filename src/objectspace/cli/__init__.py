@@ -1,0 +1,44 @@
+"""The command line: parse, call, print. `objectspace --help` lists the commands."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from objectspace import __version__
+from objectspace.cli import data, demo, recipes
+from objectspace.errors import UserError
+
+app = typer.Typer(
+    help="Take scenes apart into objects, without labels.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data.app, name="data")
+app.add_typer(recipes.app, name="recipes")
+app.command("demo")(demo.demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"objectspace {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Run a command; what the user can mend is said in plain words, with exit code 2."""
+    try:
+        app()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

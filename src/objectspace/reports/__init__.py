@@ -1,0 +1,1 @@
+"""Pictures and plots of scenes; nothing here knows a model."""

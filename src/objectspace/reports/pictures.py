@@ -1,0 +1,116 @@
+"""Scenes as pictures: boxes and masks over an image, and sheets of many.
+
+Reads images (H, W, 3) uint8 and `Scene`s; gives images of the same kind.
+"""
+
+import colorsys
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from objectspace.scene import Picture, Scene
+
+GAP = 6  # pixels between the tiles of a sheet
+PAPER = (250, 250, 250)
+INK = (40, 40, 40)
+
+
+def palette(count: int) -> list[tuple[int, int, int]]:
+    """`count` colours that are easy to tell apart; the first ones are the same for every count."""
+    golden = (math.sqrt(5) - 1) / 2
+    colors = []
+    for index in range(count):
+        red, green, blue = colorsys.hsv_to_rgb((0.02 + index * golden) % 1, 0.75 if index % 2 else 0.95, 1.0)
+        colors.append((round(255 * red), round(255 * green), round(255 * blue)))
+    return colors
+
+
+def enlarge(image: Picture, factor: int) -> Picture:
+    """Every pixel as a square of `factor` pixels: nothing is smoothed over."""
+    return np.repeat(np.repeat(image, factor, axis=0), factor, axis=1)
+
+
+def with_boxes(image: Picture, scene: Scene, factor: int = 2, whole: bool = False) -> Picture:
+    """The image, enlarged, with a frame around each object; with `whole`, around its hidden parts too, thinner."""
+    picture = Image.fromarray(enlarge(image, factor))
+    draw = ImageDraw.Draw(picture)
+    for item, color in zip(scene.objects, palette(len(scene.objects)), strict=True):
+        if whole:
+            draw.rectangle(_corners(item.where_box, factor), outline=tuple(channel // 2 for channel in color), width=1)
+        draw.rectangle(_corners(item.box, factor), outline=color, width=max(1, factor // 2))
+    return np.asarray(picture)
+
+
+def with_masks(image: Picture, scene: Scene, factor: int = 2) -> Picture:
+    """The image in pale grey, with every object's visible pixels in its own colour."""
+    grey = image.mean(axis=2, keepdims=True) * 0.35 + 150
+    picture = np.repeat(grey, 3, axis=2)
+    for item, color in zip(scene.objects, palette(len(scene.objects)), strict=True):
+        if item.mask is not None:
+            picture[item.mask] = 0.8 * np.asarray(color) + 0.2 * image[item.mask]
+    return enlarge(picture.clip(0, 255).astype(np.uint8), factor)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A picture on a sheet, with a line of text below it."""
+
+    picture: Picture
+    caption: str = ""
+
+
+def sheet(tiles: Sequence[Tile], columns: int) -> Picture:
+    """Tiles in rows from left to right, on white, each in a cell as large as the largest."""
+    if not tiles:
+        raise ValueError("a sheet needs at least one tile")
+    columns = min(columns, len(tiles))
+    height = max(tile.picture.shape[0] for tile in tiles)
+    width = max(tile.picture.shape[1] for tile in tiles)
+    text = 16 if any(tile.caption for tile in tiles) else 0
+    rows = -(-len(tiles) // columns)
+    size = columns * (width + GAP) + GAP, rows * (height + text + GAP) + GAP
+    paper = Image.new("RGB", size, PAPER)
+    draw, font = ImageDraw.Draw(paper), ImageFont.load_default(12)
+    for number, tile in enumerate(tiles):
+        row, column = divmod(number, columns)
+        x, y = GAP + column * (width + GAP), GAP + row * (height + text + GAP)
+        paper.paste(Image.fromarray(tile.picture), (x, y))
+        if tile.caption:
+            draw.text((x, y + tile.picture.shape[0] + 1), _fitting(tile.caption, width, font), fill=INK, font=font)
+    return np.asarray(paper)
+
+
+def contact_sheet(
+    images: Sequence[Picture], scenes: Sequence[Scene], names: Sequence[str], columns: int, side: int = 192
+) -> Picture:
+    """Images with boxes and, where known, masks, each about `side` pixels large."""
+    tiles = []
+    for image, scene, name in zip(images, scenes, names, strict=True):
+        factor = max(1, side // max(image.shape[:2]))
+        picture = with_boxes(image, scene, factor, whole=True)
+        if any(item.mask is not None for item in scene.objects):
+            picture = beside(picture, with_masks(image, scene, factor))
+        tiles.append(Tile(picture, f"{name}: {len(scene.objects)} objects"))
+    return sheet(tiles, columns)
+
+
+def beside(*pictures: Picture) -> Picture:
+    """Pictures of one height in a row, two white pixels between them."""
+    space = np.full((pictures[0].shape[0], 2, 3), 255, np.uint8)
+    parts = [part for picture in pictures for part in (space, picture)]
+    return np.concatenate(parts[1:], axis=1)
+
+
+def _fitting(text: str, width: int, font: ImageFont.ImageFont | ImageFont.FreeTypeFont) -> str:
+    while len(text) > 1 and font.getlength(text) > width:
+        text = text[:-1]
+    return text
+
+
+def _corners(box: tuple[float, float, float, float], factor: int) -> tuple[float, float, float, float]:
+    """A box as PIL draws it: the last row and column belong to the frame."""
+    x0, y0, x1, y1 = (value * factor for value in box)
+    return x0, y0, max(x1 - 1, x0), max(y1 - 1, y0)

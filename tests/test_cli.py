@@ -1,0 +1,124 @@
+"""The command line as a user meets it: real processes, exit codes, no tracebacks."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+SPRITES = ["--train", "8", "--val", "0", "--test", "4", "--size", "24", "--smallest", "0.3", "--largest", "0.4"]
+
+
+def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "objectspace", *map(str, arguments)]
+    environment = os.environ | {"COLUMNS": "160", "NO_COLOR": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("cli") / "sprites"
+    run("data", "sprites", root, *SPRITES)
+    return root
+
+
+def test_help_names_the_commands() -> None:
+    text = run("--help").stdout
+    assert all(word in text for word in ("data", "recipes", "demo"))
+    text = run("data", "--help").stdout
+    assert all(word in text for word in ("rooms", "atari", "sprites", "convert", "show", "info"))
+    assert run("--version").stdout.startswith("objectspace ")
+
+
+def test_sprites_are_made_once(sprites: Path) -> None:
+    assert "nothing to do" in run("data", "sprites", sprites, *SPRITES).stdout
+    again = run("data", "sprites", sprites, *SPRITES, "--seed", 1, code=2)
+    assert "settings.seed" in again.stderr
+
+
+def test_show_writes_a_sheet(sprites: Path, tmp_path: Path) -> None:
+    run("data", "show", sprites, "-o", tmp_path / "deep" / "sheet.png", "--split", "test")
+    with Image.open(tmp_path / "deep" / "sheet.png") as sheet:
+        assert np.asarray(sheet).std() > 10
+    assert "cannot write the picture" in run("data", "show", sprites, "-o", tmp_path / "sheet.nonsense", code=2).stderr
+    assert "--start lies beyond" in run("data", "show", sprites, "--start", 99, code=2).stderr
+
+
+def test_info_counts_and_plots(sprites: Path, tmp_path: Path) -> None:
+    text = run("data", "info", sprites, "-o", tmp_path / "plot.png").stdout
+    assert "train" in text
+    assert "24 x 24" in text
+    assert (tmp_path / "plot.png").stat().st_size > 5000
+
+
+def test_a_bad_file_is_listed_with_its_reason(tmp_path: Path) -> None:
+    run("data", "sprites", tmp_path / "set", *SPRITES)
+    (tmp_path / "set" / "train" / "images" / "00000003.png").write_bytes(b"")
+    assert "left out: train: 00000003.png: " in run("data", "info", tmp_path / "set").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["data", "show", "absent"], "there is no directory absent"),
+        (["data", "info", "."], "is not a data set"),
+        (["data", "sprites", "x", "--ground", "lava"], "there is no ground 'lava'"),
+        (["data", "rooms", "x", "--variant", "medium"], "medium"),
+        (["data", "atari", "x", "--games", "SpaceInvader"], "SpaceInvaders"),
+        (["data", "sprites", "x", "--train", "0", "--val", "0", "--test", "0"], "0 images"),
+        (["data", "convert", "absent", "x", "--format", "folder"], "absent"),
+        (["data", "convert", ".", "x", "--format", "foldr"], "folder"),
+        (["recipes", "show", "space-room-small"], "space-rooms-small"),
+        (["recipes", "show", "space-rooms-small", "--set", "training.stepz=1"], "did you mean 'steps'"),
+        (["data", "sprites", "x", "--train", "-5"], "--train"),
+        (["data", "nonsense"], "nonsense"),
+    ],
+)
+def test_bad_input_is_explained_and_leaves_nothing_behind(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert said in run(*arguments, code=2).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_recipes_are_listed_and_printed(tmp_path: Path) -> None:
+    assert "space-rooms-large" in run("recipes").stdout
+    text = run("recipes", "show", "space-rooms-small", "--set", "training.steps=9").stdout
+    assert "steps = 9" in text
+    (tmp_path / "mine.toml").write_text(text)
+    assert run("recipes", "show", tmp_path / "mine.toml").stdout == text
+
+
+def test_a_folder_of_pictures_becomes_a_data_set(tmp_path: Path) -> None:
+    (tmp_path / "pictures").mkdir()
+    for number in range(3):
+        Image.new("L", (20, 10 + number), 50 * number).save(tmp_path / "pictures" / f"{number}.png")
+    (tmp_path / "pictures" / "broken.png").write_bytes(b"")
+    done = run("data", "convert", tmp_path / "pictures", tmp_path / "set", "--format", "folder")
+    assert "3 images" in done.stdout
+    assert "left out: " in done.stderr
+    assert "broken.png" in done.stderr
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "objectspace", "data", "sprites", str(tmp_path / "set"), "--train", "50000"]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "set" / ".making" / "train.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command continues" in errors
+    assert "Traceback" not in errors
