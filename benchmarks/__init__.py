@@ -1,0 +1,1 @@
+"""Measurements: each prints a table and writes JSON and a plot to `benchmarks/results/`."""
