@@ -1,0 +1,1 @@
+"""Measurements on scenes; nothing here knows a model."""
