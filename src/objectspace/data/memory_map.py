@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace.data import truth
-from objectspace.data.images import BadImage, list_images, read_image, resize
 from objectspace.data.sample import Problem
 from objectspace.data.store import Json, read_json, write_json
 from objectspace.data.truth import Truth
 from objectspace.errors import UserError
+from objectspace.images import BadImage, list_images, read_image, resize
 from objectspace.progress import logged_progress
 
 CACHE_VERSION = 1

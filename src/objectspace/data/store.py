@@ -48,7 +48,7 @@ def read_json(path: Path) -> Json:
     """Read a JSON object, or say which file is damaged."""
     try:
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"cannot read {path}: {error}") from error
     if not isinstance(content, dict):
         raise UserError(f"{path} should hold a JSON object, but holds a {type(content).__name__}")

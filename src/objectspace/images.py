@@ -1,0 +1,208 @@
+"""Any image file as RGB pixels, or a plain reason why not.
+
+Reads a file, gives uint8 (H, W, 3). Files come from anywhere, so nothing about them is believed: the size is checked in
+the header before anything is decoded, and what is truncated is refused rather than filled up with grey.
+
+How the unusual kinds are read:
+- grey, 1-bit, palette: as the colours they show. Animated or of several pages: the first frame.
+- transparency: laid over white, as viewers, browsers and annotation tools show it; what lies hidden under transparent
+  pixels is often garbage. `matte` chooses another grey, or None to take the colours as they are stored.
+- 16 bit grey: divided by 257, so that 65535 is white, for every file alike. Numbers of other kinds (32 bit, float) that
+  leave the range 0..65535 are stretched from the file's own minimum to its maximum, for want of a meaning.
+- CMYK: converted; JPEGs in CMYK count as inverted, the way Adobe writes them.
+- EXIF orientation: applied.
+"""
+
+import os
+import re
+import stat
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from objectspace.errors import UserError
+
+MAX_PIXELS = 178_956_970  # 13k x 13k; Pillow itself refuses to open more than this, without a way around for one file
+_KINDS = ("apng", "avif", "bmp", "gif", "jp2", "jpeg", "jpg", "pbm", "pgm", "png", "ppm", "tga", "tif", "tiff", "webp")
+SUFFIXES = frozenset(f".{kind}" for kind in _KINDS)
+# Whatever a file's name says, its content decides, and Pillow would hand some kinds (EPS) to an interpreter.
+_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "DIB", "TIFF", "WEBP", "PPM", "TGA", "JPEG2000", "AVIF", "ICO")
+_ORIENTATION = 0x0112  # the EXIF tag
+_UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+class BadImage(Exception):  # noqa: N818 - it is the image that is bad; callers list it, it is no program error
+    """A file that cannot be used as an image; the message is the reason, without the file's name."""
+
+    @property
+    def reason(self) -> str:
+        return str(self)
+
+
+def read_image(
+    source: Path | IO[bytes], at_least: tuple[int, int] | None = None, matte: int | None = 255
+) -> NDArray[np.uint8]:
+    """The image as RGB (H, W, 3), upright; raises `BadImage`.
+
+    With `at_least` = (height, width) a large JPEG is decoded at a half, a quarter or an eighth of its size, as long as
+    it stays at least that large: for those who shrink it anyway.
+    """
+    if isinstance(source, Path):
+        with _open(source) as file:
+            return _decode(file, at_least, matte)
+    return _decode(source, at_least, matte)
+
+
+def list_images(directory: Path) -> list[Path]:
+    """All image files below a directory, by their suffix, in natural order (2 before 10), without hidden ones."""
+    if not directory.is_dir():
+        raise UserError(f"{directory} is {'not a directory' if directory.exists() else 'missing'}: give a directory")
+    found: list[Path] = []
+    visited: set[str] = set()
+
+    def refuse(error: OSError) -> None:
+        raise UserError(f"cannot list {error.filename}: {error.strerror}") from error
+
+    for parent, folders, files in os.walk(directory, followlinks=True, onerror=refuse):
+        real = os.path.realpath(parent)
+        if real in visited:  # a link that leads back
+            folders.clear()
+            continue
+        visited.add(real)
+        folders[:] = sorted((name for name in folders if not name.startswith(".")), key=natural_key)
+        found += [Path(parent, name) for name in files if _is_image_name(name)]
+    return sorted(found, key=lambda path: [natural_key(part) for part in path.relative_to(directory).parts])
+
+
+def natural_key(name: str) -> tuple[list[str | int], str]:
+    """Sorts frame2 before frame10; the name itself decides between 1 and 01."""
+    return [int(part) if index % 2 else part for index, part in enumerate(re.split("([0-9]+)", name))], name
+
+
+def resize(image: NDArray[np.uint8], height: int, width: int) -> NDArray[np.uint8]:
+    """An image (H, W, 3) at another size: averaged when it shrinks, interpolated when it grows.
+
+    Whole factors average exact blocks. For others Pillow's bilinear filter is used, which widens as it shrinks; a box
+    filter would take alternately one and two pixels there and shift edges.
+    """
+    if image.shape[:2] == (height, width):
+        return image
+    whole = image.shape[0] % height == 0 and image.shape[1] % width == 0
+    method = Image.Resampling.BOX if whole else Image.Resampling.BILINEAR
+    return np.array(Image.fromarray(image).resize((width, height), method))
+
+
+def _is_image_name(name: str) -> bool:
+    return not name.startswith(".") and os.path.splitext(name)[1].lower() in SUFFIXES
+
+
+def _open(path: Path) -> IO[bytes]:
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise BadImage("is a directory")
+        if not stat.S_ISREG(mode):  # opening a pipe would wait for ever
+            raise BadImage("is not a regular file")
+        return path.open("rb")
+    except FileNotFoundError as error:
+        reason = "is a link to a file that does not exist" if path.is_symlink() else "does not exist"
+        raise BadImage(reason) from error
+    except PermissionError as error:
+        raise BadImage("may not be read: permission denied") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a null byte, out of an annotation file
+        raise BadImage(f"cannot be opened: {error}") from error
+
+
+def _decode(file: IO[bytes], at_least: tuple[int, int] | None, matte: int | None) -> NDArray[np.uint8]:
+    file.seek(0)
+    if not file.read(1):
+        raise BadImage("is empty (0 bytes)")
+    file.seek(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked below
+        warnings.simplefilter("ignore", UserWarning)  # Pillow's remarks on odd metadata
+        try:
+            with Image.open(file, formats=_formats()) as image:
+                _check_size(*image.size)
+                if at_least is not None and image.format in ("JPEG", "MPO"):
+                    height, width = at_least if _orientation(image) < 5 else at_least[::-1]
+                    image.draft(None, (width, height))
+                image.load()
+                turn = _UPRIGHT.get(_orientation(image))  # after loading: TIFFs are turned by then, and say so
+                upright = image if turn is None else image.transpose(turn)
+                return _to_rgb(upright, matte)
+        except BadImage:
+            raise
+        except UnidentifiedImageError as error:
+            raise BadImage("is not an image of a known kind, or its first bytes are damaged") from error
+        except Image.DecompressionBombError as error:
+            raise BadImage(f"is enormous: {str(error).split(', could')[0]}") from error
+        except MemoryError as error:
+            raise BadImage("does not fit into memory") from error
+        except Exception as error:  # decoders meet foreign bytes with exceptions of every kind
+            raise BadImage(f"is truncated or damaged: {error or type(error).__name__}") from error
+
+
+@cache
+def _formats() -> list[str]:
+    """Those of our formats that this build of Pillow can read."""
+    Image.init()
+    return [name for name in _FORMATS if name in Image.OPEN]
+
+
+def _check_size(width: int, height: int) -> None:
+    if width * height > MAX_PIXELS:
+        raise BadImage(f"is enormous: {width} x {height} pixels, more than the limit of {MAX_PIXELS:,} in all")
+    if width < 1 or height < 1:
+        raise BadImage(f"has no pixels: {width} x {height}")
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        value = image.getexif().get(_ORIENTATION, 1)
+    except Exception:  # damaged metadata is no reason to refuse good pixels
+        return 1
+    return value if value in _UPRIGHT else 1
+
+
+def _to_rgb(image: Image.Image, matte: int | None) -> NDArray[np.uint8]:
+    """The pixels of a loaded image of any mode as (H, W, 3)."""
+    if image.mode[0] in "IF":
+        grey = _to_bytes(np.asarray(image), is_float=image.mode == "F")
+        return np.repeat(grey[:, :, None], 3, axis=2)
+    try:
+        if image.has_transparency_data:
+            image = image.convert("RGBA")
+            if matte is not None:
+                image = Image.alpha_composite(Image.new("RGBA", image.size, (matte, matte, matte, 255)), image)
+        return np.array(image.convert("RGB"))
+    except ValueError as error:
+        raise BadImage(f"has colours of a kind that is not supported ({image.mode})") from error
+
+
+def _to_bytes(values: NDArray[np.generic], is_float: bool) -> NDArray[np.uint8]:
+    """Numbers (H, W) wider than a byte as bytes; see the top of this file for the rule."""
+    numbers = values.astype(np.float64)
+    known = np.isfinite(numbers)
+    low, high = (float(numbers[known].min()), float(numbers[known].max())) if known.any() else (0.0, 0.0)
+    numbers = np.where(known, numbers, low)
+    if low < 0 or high > 65535:
+        scaled = (numbers - low) * (255 / ((high - low) or 1))
+    elif is_float and high <= 255:
+        scaled = numbers * (255 if high <= 1 else 1)
+    else:
+        scaled = numbers / 257
+    return np.asarray(np.rint(scaled), np.uint8)
