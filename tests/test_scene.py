@@ -21,7 +21,14 @@ def full_scene() -> Scene:
     item = Object((2, 1, 5, 4), (1.5, 0.25, 5.125, 4.5), 0.75, -1.25, what, mask, picture(4, 4), "disc")
     bare = Object((0, 0, 1, 1), (0, 0, 1, 1))
     return Scene(
-        6, 9, (item, bare), (Component(~mask, picture(6, 9)), Component(mask)), picture(6, 9, 2), picture(6, 9, 3)
+        6,
+        9,
+        (item, bare),
+        (Component(~mask, picture(6, 9)), Component(mask)),
+        reconstruction=picture(6, 9, 2),
+        background=picture(6, 9, 3),
+        foreground=picture(6, 9, 4),
+        alpha=picture(6, 9, 5)[..., 0],
     )
 
 
@@ -34,6 +41,7 @@ def test_json_gives_the_same_scene_back() -> None:
     assert np.array_equal(back.objects[0].crop, scene.objects[0].crop)
     assert np.array_equal(back.components[0].image, scene.components[0].image)
     assert np.array_equal(back.background, scene.background)
+    assert np.array_equal(back.alpha, scene.alpha)
     assert back.objects[0].where_box == (1.5, 0.25, 5.125, 4.5)
     assert back.objects[1].mask is None
 

@@ -75,6 +75,8 @@ class Scene:
     components: tuple[Component, ...] = ()
     reconstruction: Picture | None = None  # (H, W, 3)
     background: Picture | None = None  # (H, W, 3)
+    foreground: Picture | None = None  # (H, W, 3) the objects on black
+    alpha: NDArray[np.uint8] | None = None  # (H, W) how much of each pixel the foreground takes, 0 to 255
 
     def __post_init__(self) -> None:
         if self.height < 1 or self.width < 1:
@@ -83,11 +85,17 @@ class Scene:
         object.__setattr__(self, "components", tuple(self.components))
         _freeze(self, "reconstruction", np.uint8, dimensions=3)
         _freeze(self, "background", np.uint8, dimensions=3)
-        full_size = [self.reconstruction, self.background, *(item.mask for item in self.objects)]
-        full_size += [array for component in self.components for array in (component.mask, component.image)]
-        for array in full_size:
+        _freeze(self, "foreground", np.uint8, dimensions=3)
+        _freeze(self, "alpha", np.uint8, dimensions=2)
+        for array in self._full_size():
             if array is not None and array.shape[:2] != (self.height, self.width):
                 raise ValueError(f"an array of {array.shape[:2]} does not fit a scene of {(self.height, self.width)}")
+
+    def _full_size(self) -> Iterable[NDArray[Any] | None]:
+        yield from (self.reconstruction, self.background, self.foreground, self.alpha)
+        yield from (item.mask for item in self.objects)
+        for component in self.components:
+            yield from (component.mask, component.image)
 
     @property
     def boxes(self) -> NDArray[np.float64]:
@@ -117,6 +125,8 @@ class Scene:
             ],
             "reconstruction": _picture_to_text(self.reconstruction),
             "background": _picture_to_text(self.background),
+            "foreground": _picture_to_text(self.foreground),
+            "alpha": _picture_to_text(self.alpha),
         }
         return json.dumps(content)
 
@@ -137,6 +147,8 @@ class Scene:
                 ),
                 reconstruction=_picture_from_text(content["reconstruction"]),
                 background=_picture_from_text(content["background"]),
+                foreground=_picture_from_text(content["foreground"]),
+                alpha=_picture_from_text(content["alpha"], mode="L"),
             )
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise UserError(f"this is not a scene that can be read: {type(error).__name__}: {error}") from error
@@ -174,7 +186,7 @@ def _mask_from(code: rle.RunLength, size: tuple[int, int]) -> rle.Mask:
     return rle.decode(code)
 
 
-def _picture_to_text(picture: Picture | None) -> str | None:
+def _picture_to_text(picture: NDArray[np.uint8] | None) -> str | None:
     if picture is None:
         return None
     if picture.size == 0:
@@ -184,11 +196,11 @@ def _picture_to_text(picture: Picture | None) -> str | None:
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def _picture_from_text(text: str | None) -> Picture | None:
+def _picture_from_text(text: str | None, mode: str = "RGB") -> NDArray[np.uint8] | None:
     if text is None:
         return None
     with Image.open(io.BytesIO(base64.b64decode(text, validate=True)), formats=["PNG"]) as image:
-        return np.asarray(image.convert("RGB"))
+        return np.asarray(image.convert(mode))
 
 
 def _checked_box(name: str, box: Iterable[float]) -> Box:

@@ -84,7 +84,7 @@ def sheet(tiles: Sequence[Tile], columns: int) -> Picture:
 
 
 def contact_sheet(
-    images: Sequence[Picture], scenes: Sequence[Scene], names: Sequence[str], columns: int, side: int = 192
+    images: Sequence[Picture], scenes: Sequence[Scene], names: Sequence[str], columns: int, side: int = 256
 ) -> Picture:
     """Images with boxes and, where known, masks, each about `side` pixels large."""
     tiles = []
@@ -95,6 +95,39 @@ def contact_sheet(
             picture = beside(picture, with_masks(image, scene, factor))
         tiles.append(Tile(picture, f"{name}: {len(scene.objects)} objects"))
     return sheet(tiles, columns)
+
+
+def segments(scene: Scene) -> Picture:
+    """Every background component and every object in a colour of its own, (H, W, 3)."""
+    picture = np.zeros((scene.height, scene.width, 3), np.uint8)
+    parts = [component.mask for component in scene.components]
+    greys = [tuple(round(channel * 0.45 + 90) for channel in color) for color in palette(len(parts))]
+    for mask, color in zip(parts, greys, strict=True):
+        picture[mask] = color
+    for item, color in zip(scene.objects, palette(len(scene.objects)), strict=True):
+        if item.mask is not None:
+            picture[item.mask] = color
+    return picture
+
+
+def scene_rows(images: Sequence[Picture], scenes: Sequence[Scene], factor: int = 1) -> Picture:
+    """One row an image: input with boxes, reconstruction, foreground, alpha, background, segments."""
+    tiles = []
+    for number, (image, scene) in enumerate(zip(images, scenes, strict=True)):
+        alpha = None if scene.alpha is None else np.repeat(scene.alpha[..., None], 3, axis=2)
+        parts = {
+            "input": with_boxes(image, scene, factor),
+            "reconstruction": scene.reconstruction,
+            "foreground": scene.foreground,
+            "alpha": alpha,
+            "background": scene.background,
+            "segments": segments(scene),
+        }
+        for name, part in parts.items():
+            blank = np.full_like(image, 255) if part is None else part
+            picture = blank if name == "input" else enlarge(blank, factor)
+            tiles.append(Tile(picture, name if number == 0 else ""))
+    return sheet(tiles, columns=6)
 
 
 def beside(*pictures: Picture) -> Picture:
