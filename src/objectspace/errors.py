@@ -24,5 +24,6 @@ def unknown(what: str, name: str, known: Sequence[str]) -> UserError:
 
 def nearest(name: str, known: Sequence[str]) -> str:
     """`did you mean 'x'?` for a name that nearly exists, otherwise the list of what does."""
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known) or 'none'}"
+    by_lower = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    return f"did you mean {by_lower[close[0]]!r}?" if close else f"known are: {', '.join(known) or 'none'}"

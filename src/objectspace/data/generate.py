@@ -181,23 +181,24 @@ def _fill(journal: Journal, units: Iterator[_Unit | None], seen: set[str] | None
         unit = next(units)
         if unit is None:
             return
-        samples = unit.samples if seen is None else _unseen(unit.samples, seen)
-        if wanted is not None:
-            samples = samples[: wanted - journal.count]
+        room = None if wanted is None else wanted - journal.count
+        samples = unit.samples[:room] if seen is None else _unseen(unit.samples, seen, room)
         journal.append(journal.next_unit, samples, unit.problems)
         progress.advance(len(samples))
         fruitless = 0 if samples else fruitless + 1
-        if seen is not None and fruitless >= PATIENCE:
+        if wanted is not None and fruitless >= PATIENCE:
             raise UserError(
                 f"{journal.stream.name} has only {journal.count} distinct images, {wanted} were asked for: "
                 "ask for fewer, or use another seed or policy"
             )
 
 
-def _unseen(samples: Sequence[Encoded], seen: set[str]) -> list[Encoded]:
-    """The samples whose digest is new; `seen` learns them."""
-    new = []
+def _unseen(samples: Sequence[Encoded], seen: set[str], room: int | None) -> list[Encoded]:
+    """The samples whose digest is new, `room` at most; `seen` learns those only, as it would from a journal."""
+    new: list[Encoded] = []
     for sample in samples:
+        if len(new) == room:
+            break
         if sample.digest not in seen:
             seen.add(sample.digest)
             new.append(sample)
