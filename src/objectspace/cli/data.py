@@ -59,16 +59,12 @@ def atari(
     workers: Workers = 2,
 ) -> None:
     """Frames of Atari games with the boxes of their objects from OCAtari."""
-    from objectspace.data.atari import AtariSource, parse_games
+    from objectspace.data.atari import AtariSource, parse_games, streams
 
     names = parse_games(games)
     source = AtariSource(games=names, size=size, seed=seed, policy=policy, consecutive=consecutive)
-    streams = [
-        Stream(split, count, game)
-        for split, count in (("train", train), ("val", val), ("test", test))
-        for game in names
-    ]
-    _print_agreement(_make(source, out, streams, workers))
+    wanted = streams(names, {"train": train, "val": val, "test": test}, consecutive)
+    _print_agreement(_make(source, out, wanted, workers))
 
 
 @app.command()
