@@ -216,11 +216,11 @@ def _open(data: Path, split: str | None) -> Dataset:
 
 
 def _print_agreement(made: Made) -> None:
-    agreement = made.summary.get("agreement", {})
-    if not agreement:
-        return
-    columns = list(next(iter(agreement.values())))
-    table = Table("game", *columns, box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for game, numbers in agreement.items():
-        table.add_row(game, *(f"{value:.3f}" if isinstance(value, float) else str(value) for value in numbers.values()))
+    """How far OCAtari's two modes agree, game by game."""
+    titles = ("game", "images", "objects", "by RAM", "by vision", "agreed", "agreement")
+    table = Table(*titles, box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for game, seen in made.summary["agreement"].items():
+        rate = f"only {'+'.join(seen['modes'])} mode" if seen["rate"] is None else f"{seen['rate']:.3f}"
+        keys = ("images", "objects", "ram_objects", "vision_objects", "agreed")
+        table.add_row(game, *(str(seen[key]) for key in keys), rate)
     Console().print(table)
