@@ -1,0 +1,38 @@
+"""Distributions of the latents: divergences in forms that stay exact, and samples that take a generator.
+
+All elementwise; whoever calls sums up.
+"""
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def gaussian_kl(mean: Tensor, std: Tensor, prior_mean: Tensor | float, prior_std: Tensor | float) -> Tensor:
+    """KL(N(mean, std) || N(prior_mean, prior_std))."""
+    ratio = (std / prior_std).square()
+    distance = ((mean - prior_mean) / prior_std).square()
+    return 0.5 * (ratio + distance - 1 - ratio.log())
+
+
+def bernoulli_kl(logits: Tensor, prior: float) -> Tensor:
+    """KL(Bernoulli(sigmoid(logits)) || Bernoulli(prior)); exact for priors as small as 1e-10."""
+    present = logits.sigmoid() * (F.logsigmoid(logits) - math.log(prior))
+    absent = (-logits).sigmoid() * (F.logsigmoid(-logits) - math.log1p(-prior))
+    return present + absent
+
+
+def sample_gaussian(mean: Tensor, std: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """A reparameterised sample."""
+    noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
+    return mean + std * noise
+
+
+def sample_relaxed_bernoulli(logits: Tensor, temperature: float, generator: torch.Generator | None = None) -> Tensor:
+    """A reparameterised sample of the binary concrete (Gumbel-softmax) distribution, in (0, 1)."""
+    uniform = torch.rand(logits.shape, generator=generator, dtype=logits.dtype, device=logits.device)
+    uniform = uniform.clamp(torch.finfo(logits.dtype).tiny, 1 - torch.finfo(logits.dtype).eps)
+    noise = uniform.log() - (-uniform).log1p()
+    return torch.sigmoid((logits + noise) / temperature)

@@ -1,0 +1,58 @@
+"""Where an object is: the latent `where`, affine transforms and boxes.
+
+Convention: `where` is (..., 4) = width, height, x, y. Width and height are fractions of the image, x and y the box's
+centre, x right and y down, -1 at the left (top) edge of the first pixel and +1 at the right (bottom) edge of the last.
+A box is x0, y0, x1, y1 in pixels, x1 and y1 one past the last pixel. Cells are counted row by row; the first entry of
+a cell's offset is its column, the second its row. Shapes: B images, N cells, M objects.
+"""
+
+import torch
+from torch import Tensor
+
+SMALLEST = 1e-9  # added to a size before dividing by it, so that a box that has vanished stays finite
+
+
+def cell_centres(rows: int, columns: int, like: Tensor) -> Tensor:
+    """Centres of the cells in units of cells, column first: (N, 2)."""
+    row, column = torch.meshgrid(
+        torch.arange(rows, dtype=like.dtype, device=like.device),
+        torch.arange(columns, dtype=like.dtype, device=like.device),
+        indexing="ij",
+    )
+    return torch.stack([column, row], dim=-1).reshape(-1, 2) + 0.5
+
+
+def rescale_shift(shift: Tensor, rows: int, columns: int) -> Tensor:
+    """The paper's Algorithm "Rescale": a cell's local shift (B, N, 2) to a centre in the image.
+
+    An object's centre lies within one cell of the centre of its own cell, in each direction.
+    """
+    cells = shift.new_tensor([columns, rows])
+    return 2 * (cell_centres(rows, columns, shift) + shift.tanh()) / cells - 1
+
+
+def to_where(scale: Tensor, shift: Tensor, rows: int, columns: int) -> Tensor:
+    """The latents scale and shift (B, N, 2) as `where` (B, N, 4)."""
+    return torch.cat([scale.sigmoid(), rescale_shift(shift, rows, columns)], dim=-1)
+
+
+def to_affine(where: Tensor, inverse: bool = False) -> Tensor:
+    """`where` (M, 4) as matrices (M, 2, 3) for `affine_grid`: image to glimpse, or back with `inverse`."""
+    size, centre = where[:, :2], where[:, 2:]
+    if inverse:
+        size, centre = 1 / (size + SMALLEST), -centre / (size + SMALLEST)
+    return torch.cat([torch.diag_embed(size), centre.unsqueeze(-1)], dim=-1)
+
+
+def to_boxes(where: Tensor, height: int, width: int) -> Tensor:
+    """`where` (..., 4) as boxes in pixels (..., 4); they may reach over the edge of the image."""
+    sides = where.new_tensor([width, height])
+    centre, half = (where[..., 2:] + 1) / 2 * sides, where[..., :2] / 2 * sides
+    return torch.cat([centre - half, centre + half], dim=-1)
+
+
+def from_boxes(boxes: Tensor, height: int, width: int) -> Tensor:
+    """Boxes in pixels (..., 4) as `where` (..., 4): undoes `to_boxes`."""
+    sides = boxes.new_tensor([width, height])
+    low, high = boxes[..., :2] / sides, boxes[..., 2:] / sides
+    return torch.cat([high - low, low + high - 1], dim=-1)
