@@ -98,6 +98,7 @@ class Background(Section):
     encoder_dim: Whole = 64  # features of the whole image
     hidden: Whole = 64  # LSTMs and the component prior
     fraction: Literal[1, 2, 4, 8] = 1  # components are decoded at 1/fraction of the resolution and upsampled
+    prior_from_state: bool = False  # published code: a mask's prior is read off before its predecessor enters the LSTM
     strong_decoder: bool = False  # a sub-pixel decoder in place of the broadcast decoder
     encoder_channels: tuple[Whole, ...] = (64, 64, 64, 64)
     mask_decoder: Layers = _layers((256, 256, 128, 64, 16, 16), (16, 16, 16, 8, 4, 4))
@@ -222,13 +223,17 @@ class Training(Section):
     seed: Annotated[int, Field(ge=0)] = 0
     foreground: Optimiser = Optimiser(name="rmsprop", rate=1e-5)
     background: Optimiser = Optimiser(name="adam", rate=1e-3)
+    log_every: Whole = 20  # steps between lines of metrics.jsonl
+    look_every: Whole = 500  # steps between looks at held-out images: measures, latest.png, collapse watch
+    look_images: Whole = 64
+    save_every: Whole = 500  # steps between checkpoints
+    watch_from: Annotated[int, Field(ge=0)] = 1000  # the first step at which a collapse counts
 
 
 class Data(Section):
-    """Which images the recipe is made for, and how they are read."""
+    """Which images the recipe is made for."""
 
     made_by: str = ""  # the command that makes them
-    channels: Literal["rgb", "bgr"] = "rgb"
 
 
 class Recipe(Section):

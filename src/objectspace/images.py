@@ -66,6 +66,18 @@ def read_image(
     return _decode(source, at_least, matte)
 
 
+def from_pil(image: Image.Image, matte: int | None = 255) -> NDArray[np.uint8]:
+    """An image that Pillow has opened, of any mode, as RGB (H, W, 3), upright; raises `BadImage`."""
+    try:
+        _check_size(*image.size)
+        image.load()
+        return _upright_rgb(image, matte)
+    except BadImage:
+        raise
+    except Exception as error:  # decoders meet foreign bytes with exceptions of every kind
+        raise BadImage(f"is truncated or damaged: {error or type(error).__name__}") from error
+
+
 def list_images(directory: Path) -> list[Path]:
     """All image files below a directory, by their suffix, in natural order (2 before 10), without hidden ones."""
     if not directory.is_dir():
@@ -141,9 +153,7 @@ def _decode(file: IO[bytes], at_least: tuple[int, int] | None, matte: int | None
                     height, width = at_least if _orientation(image) < 5 else at_least[::-1]
                     image.draft(None, (width, height))
                 image.load()
-                turn = _UPRIGHT.get(_orientation(image))  # after loading: TIFFs are turned by then, and say so
-                upright = image if turn is None else image.transpose(turn)
-                return _to_rgb(upright, matte)
+                return _upright_rgb(image, matte)
         except BadImage:
             raise
         except UnidentifiedImageError as error:
@@ -176,6 +186,11 @@ def _orientation(image: Image.Image) -> int:
     except Exception:  # damaged metadata is no reason to refuse good pixels
         return 1
     return value if value in _UPRIGHT else 1
+
+
+def _upright_rgb(image: Image.Image, matte: int | None) -> NDArray[np.uint8]:
+    turn = _UPRIGHT.get(_orientation(image))  # after loading: TIFFs are turned by then, and say so
+    return _to_rgb(image if turn is None else image.transpose(turn), matte)
 
 
 def _to_rgb(image: Image.Image, matte: int | None) -> NDArray[np.uint8]:

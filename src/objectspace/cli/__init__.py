@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from objectspace import __version__
-from objectspace.cli import data, demo, recipes
+from objectspace.cli import data, demo, models, recipes, train
 from objectspace.errors import UserError
 
 app = typer.Typer(
@@ -18,6 +18,8 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.add_typer(recipes.app, name="recipes")
 app.command("demo")(demo.demo)
+app.command("train")(train.train)
+app.command("import-official")(models.import_official)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,136 @@
+"""A full training step (forward, backward, both optimisers): the fast path against full canvases.
+
+python -m benchmarks.step [--grids 4 8 16 32] [--repeats 3] [--batch 12]
+
+Times are taken alternately in one process; peak memory comes from a process of its own for each, less what it holds
+before the first step. "n objects" is a budget of so many objects an image; the dense version always draws all cells.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from statistics import median
+
+import torch
+from matplotlib.figure import Figure
+
+from benchmarks.common import RESULTS, report
+from benchmarks.dense import DenseSpace
+from objectspace.config import Anneal, Foreground, Stage
+from objectspace.config import Space as Config
+from objectspace.models.space import Space
+
+OBJECTS = 20
+DENSE_GRIDS = (4, 8, 16)
+SIZE = 128
+
+
+def config_for(grid: int, budget: int | None) -> Config:
+    return Config(image_size=(SIZE, SIZE), foreground=Foreground(grid=(grid, grid), budget=budget))
+
+
+def stepper(kind: str, grid: int, batch: int) -> Callable[[], None]:
+    """A function that does one training step; `kind` is dense, all or few."""
+    torch.manual_seed(0)
+    stage = Stage(0.01, -2.0, 0.5, boundary_weight=1.0)
+    images = torch.rand(batch, 3, SIZE, SIZE)
+    config = config_for(grid, OBJECTS if kind == "few" else None)
+    model = DenseSpace(config, stage) if kind == "dense" else Space.create(config, Anneal())
+    space = model.space if isinstance(model, DenseSpace) else model
+    groups = space.parameter_groups()
+    optimisers = [torch.optim.RMSprop(groups["foreground"], lr=1e-5), torch.optim.Adam(groups["background"], lr=1e-3)]
+    generator = torch.Generator().manual_seed(1)
+
+    def step() -> None:
+        if isinstance(model, DenseSpace):
+            loss = model(images, stage, True, generator).mean()
+        else:
+            loss = model(images, stage, sample=True, generator=generator).loss.mean()
+        for optimiser in optimisers:
+            optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(space.parameters(), 1.0)
+        for optimiser in optimisers:
+            optimiser.step()
+
+    return step
+
+
+def peak_memory(kind: str, grid: int, batch: int) -> float:
+    """Gigabytes that two steps add to a fresh process; NaN if it ran out of memory."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.step", "--memory-of", kind, str(grid), str(batch)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return float(done.stdout) if done.returncode == 0 else float("nan")
+
+
+def print_memory(kind: str, grid: int, batch: int) -> None:
+    step = stepper(kind, grid, batch)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    step()
+    step()
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e6)
+
+
+def measure(grid: int, batch: int, repeats: int) -> list[dict[str, object]]:
+    """Rows of the table for one grid."""
+    kinds = ["all", "few"] if grid not in DENSE_GRIDS else ["dense", "all", "few"]
+    kinds = [kind for kind in kinds if kind != "few" or grid * grid > OBJECTS]
+    steppers = {kind: stepper(kind, grid, batch) for kind in kinds}
+    times: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for round_number in range(repeats + 1):
+        for kind, step in steppers.items():
+            start = time.perf_counter()
+            step()
+            if round_number:  # the first one warms up
+                times[kind].append(time.perf_counter() - start)
+    steppers.clear()
+    dense = median(times["dense"]) if "dense" in times else float("nan")
+    rows: list[dict[str, object]] = []
+    for kind in kinds:
+        seconds = median(times[kind])
+        label = {"dense": "dense, all cells", "all": "fast, all cells", "few": f"fast, {OBJECTS} objects"}[kind]
+        memory = peak_memory(kind, grid, batch)
+        rows.append({"grid": grid, "path": label, "seconds": seconds, "speed-up": dense / seconds, "peak GB": memory})
+    return rows
+
+
+def plot(rows: list[dict[str, object]]) -> None:
+    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    for axes, key in zip(figure.subplots(1, 2), ("seconds", "peak GB"), strict=True):
+        for label in dict.fromkeys(row["path"] for row in rows):
+            chosen = [row for row in rows if row["path"] == label]
+            axes.plot([row["grid"] for row in chosen], [row[key] for row in chosen], "o-", label=label)
+        axes.set(xlabel="grid side", ylabel=f"{key} of a training step", xscale="log", yscale="log")
+        axes.set_xticks([4, 8, 16, 32], ["4", "8", "16", "32"], minor=False)
+        axes.minorticks_off()
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend(frameon=False)
+    RESULTS.mkdir(exist_ok=True)
+    figure.savefig(RESULTS / "step.png", dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--grids", type=int, nargs="+", default=[4, 8, 16, 32])
+    parser.add_argument("--batch", type=int, default=12)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--memory-of", nargs=3, metavar=("KIND", "GRID", "BATCH"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.memory_of:
+        kind, grid, batch = arguments.memory_of
+        print_memory(kind, int(grid), int(batch))
+        return
+    rows = [row for grid in arguments.grids for row in measure(grid, arguments.batch, arguments.repeats)]
+    report("step", rows)
+    plot(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""Models: make one (`create`), keep it (`save_pretrained`), get it back (`load`, `from_pretrained`)."""
+
+from objectspace.config import Anneal
+from objectspace.config import Space as SpaceConfig
+from objectspace.models.base import Output, SceneModel
+from objectspace.models.official import import_official
+from objectspace.models.pretrained import from_pretrained, load, save_pretrained
+from objectspace.models.space import Space
+
+
+def create(config: SpaceConfig, anneal: Anneal | None = None, seed: int = 0) -> Space:
+    """A fresh model, its heads started at the priors with which `anneal` begins."""
+    return Space.create(config, anneal, seed)
+
+
+__all__ = [
+    "Output",
+    "SceneModel",
+    "Space",
+    "create",
+    "from_pretrained",
+    "import_official",
+    "load",
+    "save_pretrained",
+]

@@ -1,0 +1,153 @@
+"""Reading a published SPACE checkpoint.
+
+The file is a torch pickle with the weights under `model`; it is read with `weights_only=True`. Grid, image size, latent
+sizes and widths follow from the tensors' shapes; the number of components is not in the file. The model that comes out
+computes what the published code computes: KL not weighted by presence, 1e-5 added to mixing weights, a mask's prior
+read off before its predecessor enters the LSTM.
+"""
+
+import math
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from objectspace import config as configs
+from objectspace.errors import UserError
+from objectspace.models.space import Space
+
+_ORDER = (  # published name, ours; the first that fits is taken
+    ("fg_module.img_encoder.enc.", "foreground.encoder.enc."),
+    ("fg_module.img_encoder.enc_lat.", "foreground.encoder.enc_lat."),
+    ("fg_module.img_encoder.enc_cat.", "foreground.encoder.enc_cat."),
+    ("fg_module.img_encoder.z_", "foreground.heads.z_"),
+    ("fg_module.z_what_net.", "foreground.glimpse_encoder."),
+    ("fg_module.glimpse_dec.", "foreground.glimpse_decoder."),
+    ("bg_module.rnn_mask_h_prior", "background.prior.h"),
+    ("bg_module.rnn_mask_c_prior", "background.prior.c"),
+    ("bg_module.rnn_mask_prior.", "background.prior.rnn."),
+    ("bg_module.predict_mask_prior.fc.", "background.prior.predict."),
+    ("bg_module.rnn_mask_h", "background.posterior.h"),
+    ("bg_module.rnn_mask_c", "background.posterior.c"),
+    ("bg_module.rnn_mask.", "background.posterior.rnn."),
+    ("bg_module.predict_mask.fc.", "background.posterior.predict."),
+    ("bg_module.z_mask_0", "background.z_mask_0"),
+    ("bg_module.image_enc.enc.", "background.image_encoder."),
+    ("bg_module.mask_decoder.", "background.mask_decoder."),
+    ("bg_module.comp_encoder.enc.", "background.component_encoder."),
+    ("bg_module.comp_decoder.", "background.component_decoder."),
+    ("bg_module.predict_comp_prior.mlp.", "background.component_prior."),
+)
+SCALE_PRIOR_STD = 0.1  # what the published code constructs unless told otherwise
+_CONSTANTS = ("fg_module.tau", "fg_module.prior_", "fg_module.img_encoder.offset", "fg_module.boundary_filter.")
+
+
+def import_official(
+    path: str | Path,
+    components: int = 5,
+    channels: Literal["rgb", "bgr"] = "rgb",
+    sigmas: tuple[float, float] = (0.15, 0.15),
+    final: configs.Stage | None = None,
+) -> Space:
+    """The model of a published checkpoint, in evaluation mode.
+
+    What the file does not hold comes as arguments: the number of components, the channel order it was trained with,
+    the standard deviations of foreground and background pixels, and the annealed values at the end.
+    """
+    weights = _read(Path(path))
+    config = _infer_config(weights, components, channels, sigmas, path)
+    model = Space(config, final)
+    renamed = {_rename(name): value for name, value in weights.items() if not name.startswith(_CONSTANTS)}
+    _check(renamed, model.state_dict(), path)
+    model.load_state_dict(renamed)
+    return model.eval()
+
+
+def _read(path: Path) -> dict[str, Tensor]:
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise UserError(f"there is no checkpoint {path}") from error
+    except pickle.UnpicklingError as error:  # torch's own words advise to run the file's code
+        raise UserError(f"{path} is no torch checkpoint, or holds more than tensors and plain values") from error
+    except (OSError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise UserError(f"{path} cannot be read as a torch checkpoint: {reason}") from error
+    weights = content.get("model") if isinstance(content, Mapping) else None
+    if not isinstance(weights, Mapping):
+        raise UserError(f"{path} is no published SPACE checkpoint: it holds no weights under the key 'model'")
+    if not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in weights.items()):
+        raise UserError(f"{path} is no published SPACE checkpoint: what lies under 'model' is not all tensors")
+    return {name.removeprefix("module."): value for name, value in weights.items()}
+
+
+def _infer_config(
+    weights: Mapping[str, Tensor],
+    components: int,
+    channels: Literal["rgb", "bgr"],
+    sigmas: tuple[float, float],
+    path: str | Path,
+) -> configs.Space:
+    try:
+        offset = weights["fg_module.img_encoder.offset"]
+        image_linear = weights["bg_module.image_enc.enc.13.weight"]
+        last = weights["bg_module.image_enc.enc.9.weight"]
+        what = weights["fg_module.z_what_net.enc_what.weight"]
+        glimpse = weights["fg_module.boundary_filter.weight"].shape[-1]
+        scale_std = weights["fg_module.prior_scale_std"]
+    except KeyError as error:
+        raise UserError(f"{path} is no published SPACE checkpoint: the tensor {error} is missing") from error
+    side = 16 * math.isqrt(image_linear.shape[-1] // last.shape[0])
+    content: dict[str, Any] = {
+        "image_size": side,
+        "channels": channels,
+        "mixture_epsilon": 1e-5,
+        "foreground": {
+            "grid": tuple(offset.shape[1:]),
+            "glimpse": glimpse,
+            "what_dim": what.shape[0] // 2,
+            "sigma": sigmas[0],
+            "scale_prior_std": _one_value(scale_std, otherwise=SCALE_PRIOR_STD),
+            "presence_weighted_kl": False,
+        },
+        "background": {"components": components, "sigma": sigmas[1], "prior_from_state": True},
+    }
+    try:
+        return configs.Space.model_validate(content)
+    except ValidationError as error:
+        reasons = "; ".join(f"{'.'.join(map(str, issue['loc']))} {issue['msg']}" for issue in error.errors())
+        raise UserError(f"{path}: its shapes make no SPACE model: {reasons}") from error
+
+
+def _one_value(constant: Tensor, otherwise: float) -> float:
+    """The value of a constant that the file holds for several axes; `otherwise` if they make no sense together."""
+    values = constant.flatten().tolist()
+    sensible = len(set(values)) == 1 and math.isfinite(values[0]) and values[0] > 0
+    return float(values[0]) if sensible else otherwise
+
+
+def _rename(name: str) -> str:
+    for published, ours in _ORDER:
+        if name.startswith(published):
+            return ours + name.removeprefix(published)
+    return name
+
+
+def _check(given: Mapping[str, Tensor], expected: Mapping[str, Tensor], path: str | Path) -> None:
+    missing, extra = sorted(expected.keys() - given.keys()), sorted(given.keys() - expected.keys())
+    if missing or extra:
+        raise UserError(
+            f"{path} does not hold the published SPACE model: "
+            f"missing {_some(missing)}; unknown {_some(extra)} (names as in our format)"
+        )
+    for name, value in expected.items():
+        if given[name].shape != value.shape:
+            raise UserError(f"{path}: {name} is {tuple(given[name].shape)}, but should be {tuple(value.shape)}")
+
+
+def _some(names: list[str]) -> str:
+    return (", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")) or "nothing"

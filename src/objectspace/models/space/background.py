@@ -1,0 +1,178 @@
+"""The background: K components, each with a mask and a picture, inferred one after another.
+
+Departs from the paper: the last component takes what the others leave, so its mask is not decoded; with `fraction`
+above 1 masks and pictures are decoded smaller and enlarged; with `strong_decoder` pictures come from the mask
+decoder's kind of net. Shapes: B images, K components, C H W image, D latent, E image features.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from objectspace.config import Background as Config
+from objectspace.models.space.cells import Gaussian, gaussian
+from objectspace.nn.broadcast import BroadcastDecoder
+from objectspace.nn.stacks import halving_encoder
+from objectspace.nn.subpixel import PictureDecoder
+from objectspace.ops.mixtures import add_in_log_space, mix_components, stick_breaking
+
+LEAST_STD = 1e-4
+MASK_EPSILON = 1e-5  # added to a mask before its logarithm enters the component encoder
+
+
+@dataclass(frozen=True)
+class BackgroundOutput:
+    """The components, and what they cost."""
+
+    means: Tensor  # (B, K, C, H, W)
+    log_masks: Tensor  # (B, K, 1, H, W), masks sum to one over K
+    log_density: Tensor  # (B, C, H, W) of every pixel and channel under the mixture
+    mask_latent: Gaussian  # (B, K, D)
+    component_latent: Gaussian  # (B, K, D)
+    kl: dict[str, Tensor]  # (B,) each
+
+    @property
+    def masks(self) -> Tensor:
+        """Mixing weights (B, K, 1, H, W)."""
+        return self.log_masks.exp()
+
+    @property
+    def image(self) -> Tensor:
+        """The mean of the mixture (B, C, H, W)."""
+        return (self.masks * self.means).sum(1)
+
+
+class MaskChain(nn.Module):
+    """An LSTM that gives one mask latent after another; with image features the posterior, without the prior."""
+
+    def __init__(self, config: Config, features: int) -> None:
+        super().__init__()
+        self.rnn = nn.LSTMCell(config.mask_dim + features, config.hidden)
+        self.predict = nn.Linear(config.hidden, 2 * config.mask_dim)
+        self.h = nn.Parameter(torch.zeros(config.hidden))
+        self.c = nn.Parameter(torch.zeros(config.hidden))
+
+    def start(self, count: int) -> tuple[Tensor, Tensor]:
+        """The state before the first component, (B, hidden) twice."""
+        return self.h.expand(count, -1), self.c.expand(count, -1)
+
+
+class Background(nn.Module):
+    """Images (B, C, H, W) -> components."""
+
+    def __init__(self, config: Config, image_size: tuple[int, int]) -> None:
+        super().__init__()
+        self.config = config
+        self.image_size = image_size
+        size = _ceil(image_size[0], config.fraction), _ceil(image_size[1], config.fraction)
+        positions = (image_size[0] // 16) * (image_size[1] // 16)
+        layers, dim = config.mask_decoder, config.component_dim
+        self.image_encoder = halving_encoder(3, config.encoder_channels, positions, config.encoder_dim)
+        self.z_mask_0 = nn.Parameter(torch.zeros(config.mask_dim))
+        self.posterior = MaskChain(config, config.encoder_dim)
+        self.prior = MaskChain(config, 0)
+        self.mask_decoder = PictureDecoder(config.mask_dim, layers.channels, layers.groups, 1, size)
+        self.component_encoder = halving_encoder(4, config.component_encoder_channels, positions, 2 * dim)
+        self.component_decoder: nn.Module = (
+            PictureDecoder(dim, layers.channels, layers.groups, 3, size)
+            if config.strong_decoder
+            else BroadcastDecoder(dim, config.component_decoder_channels, 3, size)
+        )
+        self.component_prior = nn.Sequential(
+            nn.Linear(config.mask_dim, config.hidden),
+            nn.ELU(),
+            nn.Linear(config.hidden, config.hidden),
+            nn.ELU(),
+            nn.Linear(config.hidden, 2 * dim),
+        )
+
+    def forward(
+        self, images: Tensor, sample: bool, generator: torch.Generator | None, epsilon: float = 0.0
+    ) -> BackgroundOutput:
+        mask_latent = self._infer_masks(images, sample, generator)
+        log_masks = self.decode_masks(mask_latent.value)
+        component_latent = self._infer_components(images, log_masks, sample, generator)
+        means = self.decode_components(component_latent.value)
+        return BackgroundOutput(
+            means=means,
+            log_masks=log_masks,
+            log_density=mix_components(images, means, log_masks, self.config.sigma, epsilon),
+            mask_latent=mask_latent,
+            component_latent=component_latent,
+            kl=self._kl(mask_latent, component_latent),
+        )
+
+    def decode_masks(self, latent: Tensor) -> Tensor:
+        """Mask latents (B, K, D) -> log-masks (B, K, 1, H, W)."""
+        count, components = latent.shape[:2]
+        if components == 1:
+            return latent.new_zeros(count, 1, 1, *self.image_size)
+        logits = self.mask_decoder(latent[:, :-1].flatten(0, 1))  # ((B K-1), 1, h, w)
+        return stick_breaking(self._enlarge(logits).view(count, components - 1, 1, *self.image_size))
+
+    def decode_components(self, latent: Tensor) -> Tensor:
+        """Component latents (B, K, D) -> pictures (B, K, C, H, W) in (0, 1)."""
+        pictures = self._enlarge(self.component_decoder(latent.flatten(0, 1)).sigmoid())
+        return pictures.view(*latent.shape[:2], *pictures.shape[1:])
+
+    def generate(self, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+        """The paper's Algorithm "Background Generation": means (B, K, C, H, W) and log-masks (B, K, 1, H, W)."""
+        state, masks = self._prior_start(count), list[Tensor]()
+        for _ in range(self.config.components):
+            masks.append(gaussian(self.prior.predict(state[0]), True, generator, LEAST_STD).value)
+            state = self.prior.rnn(masks[-1], state)
+        mask_latent = torch.stack(masks, dim=1)
+        components = gaussian(self.component_prior(mask_latent), True, generator, LEAST_STD).value
+        return self.decode_components(components), self.decode_masks(mask_latent)
+
+    def _infer_masks(self, images: Tensor, sample: bool, generator: torch.Generator | None) -> Gaussian:
+        features = F.elu(self.image_encoder(images))
+        count = len(images)
+        latent, state, chain = self.z_mask_0.expand(count, -1), self.posterior.start(count), list[Gaussian]()
+        for _ in range(self.config.components):
+            state = self.posterior.rnn(torch.cat([latent, features], dim=1), state)
+            chain.append(gaussian(self.posterior.predict(state[0]), sample, generator, LEAST_STD))
+            latent = chain[-1].value
+        means, stds, values = zip(*((link.mean, link.std, link.value) for link in chain), strict=True)
+        return Gaussian(torch.stack(means, dim=1), torch.stack(stds, dim=1), torch.stack(values, dim=1))
+
+    def _infer_components(
+        self, images: Tensor, log_masks: Tensor, sample: bool, generator: torch.Generator | None
+    ) -> Gaussian:
+        repeated = images[:, None].expand(-1, log_masks.shape[1], -1, -1, -1)
+        inputs = torch.cat([add_in_log_space(log_masks, MASK_EPSILON), repeated], dim=2).flatten(0, 1)
+        parameters = self.component_encoder(inputs.contiguous(memory_format=torch.channels_last))
+        return gaussian(parameters.view(*log_masks.shape[:2], -1), sample, generator, LEAST_STD)
+
+    def _kl(self, masks: Gaussian, components: Gaussian) -> dict[str, Tensor]:
+        """The priors: each mask given those before it, each component given its mask."""
+        state, expected = self._prior_start(masks.value.shape[0]), list[Tensor]()
+        for k in range(self.config.components):
+            expected.append(self.prior.predict(state[0]))
+            if k + 1 < self.config.components:
+                state = self.prior.rnn(masks.value[:, k], state)
+        mask_prior = gaussian(torch.stack(expected, dim=1), False, None, LEAST_STD)
+        component_prior = gaussian(self.component_prior(masks.value), False, None, LEAST_STD)
+        return {
+            "mask": masks.kl(mask_prior.mean, mask_prior.std).sum(1),
+            "component": components.kl(component_prior.mean, component_prior.std).sum(1),
+        }
+
+    def _prior_start(self, count: int) -> tuple[Tensor, Tensor]:
+        """The prior's state from which the first mask is read: after the dummy mask, as in the paper's algorithm."""
+        state = self.prior.start(count)
+        if self.config.prior_from_state:
+            return state
+        hidden, cell = self.prior.rnn(self.z_mask_0.expand(count, -1), state)
+        return hidden, cell
+
+    def _enlarge(self, pictures: Tensor) -> Tensor:
+        if self.config.fraction == 1:
+            return pictures
+        return F.interpolate(pictures, size=self.image_size, mode="bilinear", align_corners=False)
+
+
+def _ceil(side: int, fraction: int) -> int:
+    return -(-side // fraction)

@@ -1,0 +1,113 @@
+"""The latents of the cells but for `what`: presence, where (scale and shift) and depth.
+
+Shapes: B images, N cells (row by row), M chosen cells, F features.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from objectspace.config import Stage
+from objectspace.ops import geometry
+from objectspace.ops.distributions import bernoulli_kl, gaussian_kl, sample_gaussian, sample_relaxed_bernoulli
+
+PRESENCE_LIMIT = 8.8  # presence logits are squashed to +-8.8, so that presence never saturates for good
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A diagonal Gaussian and the value that was taken from it."""
+
+    mean: Tensor  # (..., D)
+    std: Tensor
+    value: Tensor
+
+    def kl(self, mean: Tensor | float, std: Tensor | float) -> Tensor:
+        """KL against N(mean, std), summed over D: (...)."""
+        return gaussian_kl(self.mean, self.std, mean, std).sum(-1)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What every cell proposes."""
+
+    presence_logits: Tensor  # (B, N)
+    presence: Tensor  # (B, N) relaxed, in (0, 1)
+    scale: Gaussian  # (B, N, 2)
+    shift: Gaussian  # (B, N, 2)
+    depth: Gaussian  # (B, N, 1)
+    where: Tensor  # (B, N, 4), see ops.geometry
+
+    @property
+    def probability(self) -> Tensor:
+        """Presence probabilities (B, N)."""
+        return self.presence_logits.sigmoid()
+
+    def kl(self, stage: Stage, scale_std: float) -> dict[str, Tensor]:
+        """KL of each latent of each cell against its prior, (B, N) each; the latents' own not weighted by presence."""
+        return {
+            "presence": bernoulli_kl(self.presence_logits, stage.presence_prior),
+            "scale": self.scale.kl(stage.scale_prior_mean, scale_std),
+            "shift": self.shift.kl(0.0, 1.0),
+            "depth": self.depth.kl(0.0, 1.0),
+        }
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The cells that are attended to, decoded and rendered."""
+
+    flat: Tensor  # (M,) into the B N cells, rising
+    image: Tensor  # (M,) which image each belongs to
+    mask: Tensor | None  # (B, N), None: all of them
+
+
+def choose(presence: Tensor, budget: int | None, threshold: float) -> Chosen:
+    """The most present cells of each image, at most `budget`, each at or above `threshold`; presence is (B, N)."""
+    count, cells = presence.shape
+    if threshold <= 0 and (budget is None or budget >= cells):
+        flat = torch.arange(count * cells, device=presence.device)
+        return Chosen(flat, flat // cells, None)
+    mask = presence >= threshold
+    if budget is not None and budget < cells:
+        best = presence.detach().topk(budget, dim=1).indices
+        mask &= torch.zeros_like(mask).scatter(1, best, True)
+    flat = mask.flatten().nonzero().flatten()
+    return Chosen(flat, flat // cells, mask)
+
+
+class CellHeads(nn.Module):
+    """Features (B, F, rows, columns) -> the cells' latents."""
+
+    def __init__(self, features: int, grid: tuple[int, int]) -> None:
+        super().__init__()
+        self.grid = grid
+        self.z_pres_net = nn.Conv2d(features, 1, 1)
+        self.z_depth_net = nn.Conv2d(features, 2, 1)
+        self.z_scale_net = nn.Conv2d(features, 4, 1)
+        self.z_shift_net = nn.Conv2d(features, 4, 1)
+
+    def forward(self, features: Tensor, temperature: float, sample: bool, generator: torch.Generator | None) -> Cells:
+        logits = PRESENCE_LIMIT * _per_cell(self.z_pres_net(features)).squeeze(-1).tanh()  # (B, N)
+        if sample:
+            presence = sample_relaxed_bernoulli(logits, temperature, generator)
+        else:
+            presence = torch.sigmoid(logits / temperature)
+        depth = gaussian(_per_cell(self.z_depth_net(features)), sample, generator)
+        scale = gaussian(_per_cell(self.z_scale_net(features)), sample, generator)
+        shift = gaussian(_per_cell(self.z_shift_net(features)), sample, generator)
+        where = geometry.to_where(scale.value, shift.value, *self.grid)
+        return Cells(logits, presence, scale, shift, depth, where)
+
+
+def gaussian(parameters: Tensor, sample: bool, generator: torch.Generator | None, least_std: float = 0.0) -> Gaussian:
+    """A Gaussian from mean and raw stdev (..., 2D), sampled or at its mean."""
+    mean, raw = parameters.chunk(2, dim=-1)
+    std = F.softplus(raw) + least_std
+    return Gaussian(mean, std, sample_gaussian(mean, std, generator) if sample else mean)
+
+
+def _per_cell(maps: Tensor) -> Tensor:
+    return maps.flatten(2).transpose(1, 2)  # (B, N, channels)

@@ -1,0 +1,36 @@
+"""How the foreground's heads start.
+
+As torch starts them, the KL of the scale alone is over 100 nats a cell (its prior is narrow), and switching all objects
+off is the cheapest way out: presence dies within 50 steps and never returns. Started at their priors, present but
+transparent, objects stay alive until they are good for something.
+"""
+
+import math
+
+import torch
+
+from objectspace.config import Space, Stage
+from objectspace.models.space.foreground import Foreground
+
+
+@torch.no_grad()
+def initialise(foreground: Foreground, config: Space, stage: Stage) -> None:
+    """Set the heads as `config.init` says, for the priors of `stage`."""
+    init = config.init
+    if init.heads == "default":
+        return
+    scale, presence = foreground.heads.z_scale_net, foreground.heads.z_pres_net
+    assert scale.bias is not None
+    assert presence.bias is not None
+    scale.weight.mul_(init.weight_factor)
+    scale.bias[:2] = stage.scale_prior_mean
+    scale.bias[2:] = _inverse_softplus(config.foreground.scale_prior_std)
+    presence.weight.mul_(init.weight_factor)
+    presence.bias.fill_(init.presence_bias)
+    alpha_bias = foreground.glimpse_decoder.dec_alpha.bias
+    assert alpha_bias is not None
+    alpha_bias.fill_(init.alpha_bias)
+
+
+def _inverse_softplus(value: float) -> float:
+    return value + math.log(-math.expm1(-value))

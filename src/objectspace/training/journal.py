@@ -1,0 +1,66 @@
+"""What a run tells while it runs: metrics.jsonl, TensorBoard, and a picture."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from PIL import Image
+from torch.utils.tensorboard import SummaryWriter
+
+from objectspace.reports.pictures import scene_rows
+from objectspace.scene import Picture, Scene
+
+
+class Journal:
+    """The diary of a run, continued at `step`: what an interrupted run wrote beyond it is dropped."""
+
+    def __init__(self, run: Path, step: int) -> None:
+        self._run = run
+        self._path = run / "metrics.jsonl"
+        _keep_until(self._path, step)
+        self._file = self._path.open("a", encoding="utf-8")
+        self._board = SummaryWriter(str(run / "tensorboard"), purge_step=step)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        self._board.close()
+
+    def note(self, step: int, measures: Mapping[str, float | str]) -> None:
+        """Add a line; numbers go to TensorBoard too."""
+        self._file.write(json.dumps({"step": step} | dict(measures)) + "\n")
+        self._file.flush()
+        for name, value in measures.items():
+            if isinstance(value, (int, float)) and np.isfinite(value):
+                self._board.add_scalar(name, value, step)
+
+    def picture(self, step: int, images: Sequence[Picture], scenes: Sequence[Scene]) -> None:
+        """Write latest.png: one row an image, with all that the model makes of it."""
+        rows = scene_rows(images, scenes)
+        temporary = self._run / ".latest.png"
+        Image.fromarray(rows).save(temporary, format="PNG")
+        temporary.replace(self._run / "latest.png")
+        self._board.add_image("scenes", rows, step, dataformats="HWC")
+
+
+def _keep_until(path: Path, step: int) -> None:
+    """Drop the lines after `step`, and a torn last one."""
+    if not path.exists():
+        return
+    kept = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            if json.loads(line)["step"] <= step:
+                kept.append(line)
+        except (ValueError, KeyError):
+            continue
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+    temporary.replace(path)

@@ -1,0 +1,71 @@
+"""One step of training: forward, backward, clip, both optimisers.
+
+A step whose gradient is not finite changes nothing but the count of skipped steps.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from objectspace.config import Anneal
+from objectspace.models.base import Output, SceneModel
+
+
+class Objective(nn.Module):
+    """What a process trains: the model with its schedule, giving plain tensors (Fabric does not know our records)."""
+
+    def __init__(self, model: SceneModel, anneal: Anneal) -> None:
+        super().__init__()
+        self.model = model
+        self.anneal = anneal
+
+    def forward(self, images: Tensor, step: int, generator: torch.Generator) -> dict[str, Tensor]:
+        """The loss and its terms for images (B, C, H, W), (B,) each."""
+        output = self.model(images, self.anneal.at(step), sample=True, generator=generator)
+        return {"loss": output.loss} | _terms(output, images)
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What a step has to say, averaged over its images."""
+
+    terms: Mapping[str, float]  # loss, log_likelihood, mse, objects, kl_*, penalties
+    gradient: float  # norm before clipping
+    skipped: bool
+
+
+def take_step(
+    fabric: Fabric,
+    objective: nn.Module,
+    optimisers: Mapping[str, Optimizer],
+    images: Tensor,
+    step: int,
+    generator: torch.Generator,
+    clip: float,
+) -> StepReport:
+    """Train on images (B, C, H, W) in [0, 1]."""
+    terms: dict[str, Tensor] = objective(images, step, generator)
+    for optimiser in optimisers.values():
+        optimiser.zero_grad()
+    fabric.backward(terms["loss"].mean())
+    parameters = [parameter for parameter in objective.parameters() if parameter.grad is not None]
+    gradient = nn.utils.clip_grad_norm_(parameters, clip)
+    # Gradients are averaged over processes, so all of them see the same norm and decide alike.
+    skipped = not bool(torch.isfinite(gradient))
+    if not skipped:
+        for optimiser in optimisers.values():
+            optimiser.step()
+    return StepReport({name: float(value.detach().mean()) for name, value in terms.items()}, float(gradient), skipped)
+
+
+@torch.no_grad()
+def _terms(output: Output, images: Tensor) -> dict[str, Tensor]:
+    error = (output.reconstruction - images).square().flatten(1).sum(1)
+    terms = {"log_likelihood": output.log_likelihood, "mse": error, "objects": output.objects.float()}
+    terms |= {f"kl_{name}": value for name, value in output.kl.items()}
+    terms |= dict(output.penalties)
+    return {name: value.detach() for name, value in terms.items()}

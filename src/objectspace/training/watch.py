@@ -1,0 +1,134 @@
+"""Collapse watch: notices when a run has gone wrong, says what to change, and whether it is worth going on.
+
+Reads scenes that the model made of held-out images; gives warnings. A condition must last for `PATIENCE` looks.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from objectspace.evaluation.boxes import iou
+from objectspace.scene import Scene
+
+PATIENCE = 3
+
+
+@dataclass(frozen=True)
+class Vitals:
+    """What the watch looks at, averaged over some scenes."""
+
+    objects: float  # present objects an image
+    coverage: float  # share of the pixels that belong to objects
+    duplicates: float  # share of the objects whose box overlaps another's by more than half
+    largest_component: float  # share of the background that the largest component owns
+    components: int
+
+
+@dataclass(frozen=True)
+class Collapse:
+    """A way of going wrong: its name, what to do about it, and whether the run is lost."""
+
+    name: str
+    advice: str
+    fatal: bool
+
+
+ADVICE = {
+    "all-background": Collapse(
+        "all-background",
+        "no objects are found, the background draws everything: start anneal.presence_prior higher (0.5), keep "
+        "model.init.heads = 'prior', make model.background.sigma smaller than model.foreground.sigma",
+        fatal=True,
+    ),
+    "all-foreground": Collapse(
+        "all-foreground",
+        "objects cover nearly every pixel: lower anneal.presence_prior, make objects smaller with "
+        "anneal.scale_prior_mean, or raise model.background.sigma",
+        fatal=True,
+    ),
+    "every-cell": Collapse(
+        "every-cell",
+        "nearly every cell holds an object: lower the final anneal.presence_prior, or let anneal.temperature fall "
+        "further, to 0.5",
+        fatal=True,
+    ),
+    "splitting": Collapse(
+        "splitting",
+        "objects are found twice: raise anneal.scale_prior_mean, or use the boundary loss for a while "
+        "(anneal.boundary_start, anneal.boundary_stop)",
+        fatal=False,
+    ),
+    "dead-background": Collapse(
+        "dead-background",
+        "one component draws the whole background: lower model.background.sigma, raise "
+        "training.background.rate, or ask for fewer model.background.components",
+        fatal=False,
+    ),
+}
+
+
+def vitals(scenes: Sequence[Scene]) -> Vitals:
+    """Measure some scenes."""
+    return Vitals(
+        objects=float(np.mean([len(scene.objects) for scene in scenes])),
+        coverage=float(np.mean([_coverage(scene) for scene in scenes])),
+        duplicates=_duplicates(scenes),
+        largest_component=float(np.mean([_largest_component(scene) for scene in scenes])),
+        components=max((len(scene.components) for scene in scenes), default=0),
+    )
+
+
+@dataclass
+class Watch:
+    """Looks again and again; `cells` is the largest number of objects the model can find, `grace` the first step."""
+
+    cells: int
+    grace: int = 500
+    _lasting: Counter[str] = field(default_factory=Counter)
+
+    def look(self, step: int, seen: Vitals) -> list[Collapse]:
+        """The collapses that have now lasted long enough; each is named once, until it has passed and comes back."""
+        if step < self.grace:
+            return []
+        present = _conditions(seen, self.cells)
+        for name in ADVICE:
+            self._lasting[name] = self._lasting[name] + 1 if name in present else 0
+        return [ADVICE[name] for name in ADVICE if self._lasting[name] == PATIENCE]
+
+
+def _conditions(seen: Vitals, cells: int) -> set[str]:
+    return {
+        name
+        for name, holds in {
+            "all-background": seen.objects < 0.05,
+            "all-foreground": seen.coverage > 0.9,
+            "every-cell": seen.objects > 0.9 * cells,
+            "splitting": seen.duplicates > 0.5,
+            "dead-background": seen.components > 1 and seen.largest_component > 0.98,
+        }.items()
+        if holds
+    }
+
+
+def _coverage(scene: Scene) -> float:
+    covered = np.zeros((scene.height, scene.width), np.bool_)
+    for item in scene.objects:
+        if item.mask is not None:
+            covered |= item.mask
+    return float(covered.mean())
+
+
+def _duplicates(scenes: Sequence[Scene]) -> float:
+    shares: list[bool] = []
+    for scene in scenes:
+        overlaps = iou(scene.where_boxes, scene.where_boxes)
+        np.fill_diagonal(overlaps, 0)
+        shares += (overlaps.max(axis=1) > 0.5).tolist() if len(overlaps) else []
+    return float(np.mean(shares)) if shares else 0.0
+
+
+def _largest_component(scene: Scene) -> float:
+    sizes = [int(component.mask.sum()) for component in scene.components]
+    return max(sizes) / sum(sizes) if sum(sizes) else 0.0

@@ -1,0 +1,203 @@
+"""Decompose, render, sample: from anybody's images to scenes, and back to pictures."""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from objectspace.errors import UserError
+from objectspace.models import Space, create
+from objectspace.scene import Scene
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from oracle.small import small_config
+
+
+def visible_model(**options) -> Space:
+    """A model whose objects are opaque, so that there is something to see."""
+    model = create(small_config(**options), seed=1)
+    with torch.no_grad():
+        model.foreground.glimpse_decoder.dec_alpha.bias.fill_(4)
+        model.foreground.heads.z_depth_net.weight.mul_(20)
+    return model.eval()
+
+
+@pytest.fixture(scope="module")
+def model() -> Space:
+    return visible_model()
+
+
+@pytest.fixture(scope="module")
+def picture() -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 255, (40, 56, 3), dtype=np.uint8)
+
+
+@pytest.fixture(scope="module")
+def scene(model, picture) -> Scene:
+    return model.decompose(picture)[0]
+
+
+def same(a: Scene, b: Scene) -> bool:
+    return np.array_equal(a.boxes, b.boxes) and np.array_equal(a.reconstruction, b.reconstruction)
+
+
+def test_every_kind_of_input_gives_the_same_scene(model, picture, scene, tmp_path):
+    Image.fromarray(picture).save(tmp_path / "picture.png")
+    tensor = torch.from_numpy(picture).permute(2, 0, 1)
+    inputs = [
+        picture,
+        tmp_path / "picture.png",
+        str(tmp_path / "picture.png"),
+        Image.fromarray(picture),
+        tensor,
+        tensor / 255,
+    ]
+    scenes = model.decompose(inputs)
+    assert len(scenes) == 6
+    assert all(same(scene, other) for other in scenes)
+    assert same(scene, model.decompose(tmp_path / "picture.png")[0])
+    assert same(scene, model.decompose(tensor[None])[0])
+
+
+def test_scenes_have_the_size_of_their_images(model):
+    sizes = [(32, 32), (17, 90), (100, 33), (1, 1), (64, 64)]
+    scenes = model.decompose([np.full((*size, 3), 90, np.uint8) for size in sizes], batch=2)
+    assert [(scene.height, scene.width) for scene in scenes] == sizes
+    for scene in scenes:
+        assert scene.reconstruction.shape == (scene.height, scene.width, 3)
+        for item in scene.objects:
+            assert item.mask.shape == (scene.height, scene.width)
+
+
+def test_no_images_give_no_scenes(model):
+    assert model.decompose([]) == []
+
+
+def test_boxes_are_tight_around_masks_and_masks_are_disjoint(scene):
+    assert len(scene.objects) > 1
+    total = np.zeros((scene.height, scene.width), int)
+    for item in scene.objects:
+        rows, columns = np.nonzero(item.mask)
+        assert item.box == (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+        assert item.score > 0.5
+        assert item.what.shape == (3,)
+        total += item.mask
+    total += sum(component.mask.astype(int) for component in scene.components)
+    assert (total == 1).all()
+
+
+def test_where_boxes_scale_with_the_image(model):
+    image = np.full((32, 32, 3), 77, np.uint8)
+    small = model.decompose(image, least_pixels=0, least_visible=0)[0]
+    large = model.decompose(np.full((64, 96, 3), 77, np.uint8), least_pixels=0, least_visible=0)[0]
+    np.testing.assert_allclose(large.where_boxes[:3], small.where_boxes[:3] * [3, 2, 3, 2], rtol=1e-4, atol=1e-3)
+
+
+def test_hidden_and_tiny_objects_are_dropped_unless_asked_for(model, picture):
+    every = model.decompose(picture, least_pixels=0, least_visible=0)[0]
+    few = model.decompose(picture, least_visible=0.9)[0]
+    assert len(few.objects) < len(every.objects)
+    assert model.decompose(picture, least_pixels=1000)[0].objects == ()
+
+
+def test_a_high_threshold_gives_no_objects(model, picture):
+    scene = model.decompose(picture, threshold=1.0)[0]
+    assert scene.objects == ()
+    assert np.array_equal(scene.reconstruction, scene.background)
+
+
+def test_decompose_leaves_the_mode_and_draws_nothing(model, picture):
+    state = torch.random.get_rng_state()
+    model.train()
+    model.decompose(picture)
+    assert model.training
+    assert torch.equal(state, torch.random.get_rng_state())
+    model.eval()
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "nothing.png",
+        np.zeros((4, 4, 7), np.uint8),
+        np.zeros((4, 4, 3), np.int64),
+        torch.zeros(1, 4, 4),
+        torch.full((3, 4, 4), 255.0),
+        torch.full((3, 4, 4), float("nan")),
+        np.zeros((0, 4, 3), np.uint8),
+        42,
+    ],
+)
+def test_what_is_no_image_is_refused_clearly(model, image):
+    with pytest.raises(UserError, match="image"):
+        model.decompose([image])
+
+
+def test_a_broken_file_is_refused_clearly(model, tmp_path):
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n and no more")
+    with pytest.raises(UserError, match=r"broken\.png"):
+        model.decompose(tmp_path / "broken.png")
+
+
+def test_odd_modes_are_read(model, picture):
+    modes = [Image.fromarray(picture).convert(mode) for mode in ("L", "P", "RGBA", "CMYK", "1")]
+    assert len(model.decompose([*modes, picture[:, :, 0]])) == 6
+
+
+def test_rendering_a_scene_gives_its_reconstruction(model, scene):
+    assert np.abs(model.render(scene).astype(int) - scene.reconstruction).max() <= 1
+
+
+def test_rendering_an_edited_scene(model, scene):
+    none = dataclasses.replace(scene, objects=())
+    assert np.array_equal(model.render(none), scene.background)
+    first = scene.objects[0]
+    moved = dataclasses.replace(first, where_box=tuple(np.array(first.where_box) + 5))
+    resized = dataclasses.replace(first, where_box=(5, 5, 50, 38))
+    restyled = dataclasses.replace(first, what=scene.objects[1].what)
+    pictures = [model.render(dataclasses.replace(scene, objects=(item,))) for item in (first, moved, resized, restyled)]
+    assert all(not np.array_equal(pictures[0], other) for other in pictures[1:])
+
+
+def test_bringing_an_object_forward_shows_it(model, scene):
+    first, second = (dataclasses.replace(item, where_box=(10, 10, 30, 30)) for item in scene.objects[:2])
+
+    def draw(a: float, b: float) -> np.ndarray:
+        objects = (dataclasses.replace(first, depth=a), dataclasses.replace(second, depth=b))
+        return model.render(dataclasses.replace(scene, objects=objects))
+
+    alone = model.render(dataclasses.replace(scene, objects=(first,)))
+    front, behind = (np.abs(draw(*depths).astype(int) - alone).sum() for depths in ((-6, 6), (6, -6)))
+    assert front < behind
+
+
+def test_what_cannot_be_rendered_is_refused_clearly(model, scene):
+    with pytest.raises(UserError, match="background"):
+        model.render(dataclasses.replace(scene, background=None))
+    strange = dataclasses.replace(scene.objects[0], what=np.zeros(9, np.float32))
+    with pytest.raises(UserError, match="9 numbers"):
+        model.render(dataclasses.replace(scene, objects=(strange,)))
+    with pytest.raises(UserError, match="what"):
+        model.render(dataclasses.replace(scene, objects=(dataclasses.replace(strange, what=None),)))
+
+
+def test_samples_follow_the_generator_and_the_expected_count(model):
+    first, second = (model.sample(3, torch.Generator().manual_seed(1), objects=8) for _ in range(2))
+    assert all(same(a, b) for a, b in zip(first, second, strict=True))
+    assert (first[0].height, first[0].width) == (32, 32)
+    assert sum(len(scene.objects) for scene in first) > 3
+    assert all(scene.objects == () for scene in model.sample(2, objects=0))
+    with pytest.raises(UserError, match="cells"):
+        model.sample(1, objects=1000)
+
+
+def test_a_bgr_model_speaks_rgb_to_the_outside(picture):
+    rgb, bgr = visible_model(), visible_model(channels="bgr")
+    bgr.load_state_dict(rgb.state_dict())
+    left, right = rgb.decompose(picture)[0], bgr.decompose(picture[:, :, ::-1])[0]
+    assert np.array_equal(left.reconstruction, right.reconstruction[:, :, ::-1])
+    assert np.abs(bgr.render(right).astype(int) - right.reconstruction).max() <= 1

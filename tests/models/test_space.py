@@ -1,0 +1,167 @@
+"""SPACE as a module: invariants, options, starts."""
+
+import copy
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from objectspace.config import Anneal, Init, Stage
+from objectspace.config import Space as Config
+from objectspace.models import Space, create
+from objectspace.models.space.cells import choose
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from oracle.small import small_config, small_model
+
+STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.0, boundary_weight=1.0)
+
+
+def terms(output):
+    return {"log_likelihood": output.log_likelihood, **output.kl, **output.penalties}
+
+
+def test_terms_are_per_image_and_the_loss_is_their_sum():
+    output = create(small_config())(torch.rand(3, 3, 32, 32), STAGE)
+    assert all(term.shape == (3,) for term in terms(output).values())
+    expected = -output.log_likelihood + sum(output.kl.values()) + output.penalties["boundary"]
+    torch.testing.assert_close(output.loss, expected)
+
+
+def test_the_paper_s_defaults_make_the_published_model():
+    shapes = json.loads((Path(__file__).parents[1] / "data/official/official_checkpoint_keys.json").read_text())
+    no_parameters = ("tau", "fg_module.prior_", "offset", "boundary_filter", "running_", "num_batches")
+    published = [shape for name, shape in shapes.items() if not any(part in name for part in no_parameters)]
+    with torch.device("meta"):
+        model = Space(Config())
+    assert sum(p.numel() for p in model.parameters()) == sum(math.prod(shape) for shape in published)
+    assert model.config.foreground.grid == (16, 16)
+
+
+@pytest.mark.parametrize("kind", ["random", "black", "white", "constant", "noise at the edges of the range"])
+def test_terms_are_finite_over_many_inputs(kind):
+    model = create(small_config(foreground={"sigma": 0.05}, background={"sigma": 0.05})).train()
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(10):
+        images = {
+            "random": torch.rand(20, 3, 32, 32, generator=generator),
+            "black": torch.zeros(20, 3, 32, 32),
+            "white": torch.ones(20, 3, 32, 32),
+            "constant": torch.rand(20, 3, 1, 1, generator=generator).expand(-1, -1, 32, 32),
+            "noise at the edges of the range": torch.rand(20, 3, 32, 32, generator=generator).round(),
+        }[kind]
+        output = model(images, STAGE, generator=generator)
+        assert all(term.isfinite().all() for term in terms(output).values())
+        model.zero_grad()
+        output.loss.mean().backward()
+        assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+        assert (output.background.masks.sum(1) - 1).abs().max() < 1e-5
+        assert output.alpha.min() >= 0
+        assert output.alpha.max() <= 1 + 1e-5
+
+
+def test_a_batch_of_one():
+    output = create(small_config()).train()(torch.rand(1, 3, 32, 32), STAGE)
+    assert output.reconstruction.shape == (1, 3, 32, 32)
+
+
+@pytest.mark.parametrize("options", [{}, {"budget": 3, "presence_threshold": 0.3}])
+def test_an_image_is_seen_the_same_alone_and_in_company(options):
+    model = small_model(small_config(foreground=options)).eval()
+    images = torch.rand(4, 3, 32, 32, dtype=torch.float64)
+    together = model(images, STAGE, sample=False)
+    for number in range(4):
+        alone = model(images[number : number + 1], STAGE, sample=False)
+        torch.testing.assert_close(alone.reconstruction[0], together.reconstruction[number], rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(alone.loss[0], together.loss[number], rtol=1e-12, atol=1e-12)
+        torch.testing.assert_close(alone.background.masks[0], together.background.masks[number], rtol=1e-12, atol=1e-12)
+
+
+def test_forward_changes_no_state_in_evaluation():
+    model = create(small_config()).eval()
+    before = copy.deepcopy(model.state_dict())
+    model(torch.rand(2, 3, 32, 32), STAGE)
+    assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
+
+
+def test_randomness_comes_from_the_generator_alone():
+    model, images = create(small_config()).eval(), torch.rand(2, 3, 32, 32)
+    state = torch.random.get_rng_state()
+    first, second = (model(images, STAGE, generator=torch.Generator().manual_seed(5)).loss for _ in range(2))
+    assert torch.equal(first, second)
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert not torch.equal(first, model(images, STAGE, generator=torch.Generator().manual_seed(6)).loss)
+
+
+def test_creating_a_model_leaves_the_global_random_state_alone():
+    state = torch.random.get_rng_state()
+    first, second, other = (create(small_config(), seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(state, torch.random.get_rng_state())
+    weights = [model.foreground.encoder.enc[0].weight for model in (first, second, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+@pytest.mark.parametrize(("grid", "cell"), [(1, 64), (2, 32), (4, 16), (8, 8), (16, 4)])
+def test_every_grid(grid, cell):
+    model = create(small_config((64, 64), (grid, grid), {"budget": 2}))
+    output = model(torch.rand(1, 3, 64, 64), STAGE)
+    assert output.foreground.cells.where.shape == (1, grid * grid, 4)
+    assert 64 // grid == cell
+
+
+@pytest.mark.parametrize("glimpse", [8, 16, 32, 64])
+def test_every_glimpse_size(glimpse):
+    model = create(small_config(foreground={"glimpse": glimpse}))
+    model(torch.rand(1, 3, 32, 32), STAGE).loss.mean().backward()
+
+
+def test_fractions_of_the_resolution():
+    for fraction in (1, 2, 4, 8):
+        output = create(small_config((32, 48), (4, 6), background={"fraction": fraction}))(
+            torch.rand(2, 3, 32, 48), STAGE
+        )
+        assert output.background.means.shape == (2, 3, 3, 32, 48)
+        torch.testing.assert_close(output.background.masks.sum(1), torch.ones(2, 1, 32, 48))
+
+
+def test_the_budget_takes_the_most_present():
+    presence = torch.tensor([[0.1, 0.9, 0.5, 0.7], [0.2, 0.1, 0.05, 0.3]])
+    assert choose(presence, 2, 0.0).flat.tolist() == [1, 3, 4, 7]
+    assert choose(presence, 2, 0.25).flat.tolist() == [1, 3, 7]
+    assert choose(presence, None, 0.95).flat.tolist() == []
+    assert choose(presence, 9, 0.0).mask is None
+
+
+def test_heads_start_at_their_priors():
+    config, anneal = small_config(init=Init(weight_factor=1e-6)), Anneal(scale_prior_mean=-1.7)
+    output = create(config, anneal)(torch.rand(2, 3, 32, 32), anneal.at(0), sample=False)
+    cells = output.foreground.cells
+    torch.testing.assert_close(cells.scale.mean, torch.full_like(cells.scale.mean, -1.7), atol=1e-3, rtol=0)
+    torch.testing.assert_close(cells.scale.std, torch.full_like(cells.scale.std, 0.1), atol=1e-3, rtol=0)
+    assert output.kl["scale"].max() < 0.01
+    assert cells.probability.min() > 0.9
+    assert output.foreground.objects.alpha.mean() < 0.3
+
+
+def test_heads_may_start_as_torch_starts_them():
+    output = create(small_config(init=Init(heads="default")))(torch.rand(2, 3, 32, 32), Anneal().at(0), sample=False)
+    assert output.kl["scale"].min() > 10
+
+
+def test_stages():
+    anneal = Anneal(boundary_start=10, boundary_stop=20, fixed_alpha=0.2, fixed_alpha_steps=5)
+    assert anneal.at(4).fixed_alpha == 0.2
+    assert anneal.at(5).fixed_alpha is None
+    assert [anneal.at(step).boundary_weight for step in (9, 10, 19, 20)] == [0, 1, 1, 0]
+    assert anneal.final() == Stage(presence_prior=0.01, scale_prior_mean=-2.0, temperature=0.5)
+
+
+def test_parameter_groups_hold_every_parameter_once():
+    model = create(small_config())
+    groups = model.parameter_groups()
+    assert groups.keys() == {"foreground", "background"}
+    assert sum(len(group) for group in groups.values()) == len(list(model.parameters()))

@@ -1,0 +1,57 @@
+"""Small models for tests: every part of the real ones, a few channels wide."""
+
+from typing import Any
+
+import torch
+
+from objectspace import config as configs
+from objectspace.models.space import Space
+
+SMALL_FOREGROUND: dict[str, Any] = {
+    "what_dim": 3,
+    "encoder": {"channels": (4, 4, 4, 6, 6, 4), "groups": (2, 2, 1, 3, 2, 2)},
+    "residual": {"channels": (4, 6), "groups": (2, 3)},
+    "residual_encoder": {"channels": (6,), "groups": (2,)},
+    "glimpse_encoder": {"channels": (4, 4, 4, 4, 4, 6), "groups": (2, 2, 1, 2, 4, 3)},
+    "glimpse_decoder": {"channels": (6, 4, 4, 4), "groups": (3, 2, 1, 2)},
+}
+SMALL_BACKGROUND: dict[str, Any] = {
+    "mask_dim": 3,
+    "component_dim": 4,
+    "encoder_dim": 5,
+    "hidden": 6,
+    "encoder_channels": (3, 4, 4, 5),
+    "mask_decoder": {"channels": (6, 4, 4, 4, 4, 4), "groups": (3, 2, 1, 2, 2, 4)},
+    "component_encoder_channels": (3, 4, 4, 5),
+    "component_decoder_channels": (4, 3, 4, 3),
+}
+
+
+def small_config(
+    image_size: tuple[int, int] = (32, 32),
+    grid: tuple[int, int] = (4, 4),
+    foreground: dict[str, Any] | None = None,
+    background: dict[str, Any] | None = None,
+    **rest: Any,
+) -> configs.Space:
+    return configs.Space(
+        image_size=image_size,
+        foreground={**SMALL_FOREGROUND, "grid": grid, "glimpse": 8, **(foreground or {})},
+        background={**SMALL_BACKGROUND, "components": 3, **(background or {})},
+        **rest,
+    )
+
+
+def small_model(config: configs.Space, seed: int = 0, spread: float = 3.0) -> Space:
+    """A model in float64 whose cells differ: boxes of all sizes, near and far, present and absent."""
+    model = Space.create(config.model_copy(update={"init": configs.Init(heads="default")}), seed=seed).double()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+        for head in (model.foreground.heads.z_scale_net, model.foreground.heads.z_shift_net):
+            head.weight.mul_(spread)
+        for buffer in (module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d)):
+            buffer.running_mean.normal_(0, 0.1, generator=generator)
+            buffer.running_var.uniform_(0.5, 1.5, generator=generator)
+    return model

@@ -1,0 +1,188 @@
+"""The fast model and the literal transcription of the paper agree, in values and in gradients."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from objectspace.config import Stage
+from objectspace.models.space import Space, SpaceOutput
+from oracle import space_oracle
+from oracle.small import small_config, small_model
+
+STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
+SIZES = [((32, 32), (4, 4)), ((32, 48), (2, 3)), ((48, 32), (6, 4)), ((16, 32), (4, 8)), ((64, 64), (1, 1))]
+
+
+def values(output: SpaceOutput) -> dict[str, Tensor]:
+    front, back = output.foreground, output.background
+    return {
+        "reconstruction": output.reconstruction,
+        "log_likelihood": output.log_likelihood,
+        "loss": output.loss,
+        "foreground": front.image,
+        "alpha": front.alpha,
+        "background": back.image,
+        "masks": back.masks,
+        "means": back.means,
+        "boundary": front.boundary,
+        "where": front.cells.where,
+        "presence": front.cells.presence,
+        **{f"kl_{name}": term for name, term in output.kl.items()},
+    }
+
+
+def assert_equal_in_values_and_gradients(
+    model: Space, images: Tensor, stage: Stage, sample: bool = False, seed: int = 0
+) -> SpaceOutput:
+    slow_model = copy.deepcopy(model)
+    output = model(images, stage, sample=sample, generator=torch.Generator().manual_seed(seed))
+    fast = values(output)
+    noise = draw_noise(model, output, seed) if sample else None
+    slow = space_oracle.space(slow_model, images, stage, output.foreground.objects.chosen.mask, noise)
+    assert fast.keys() == slow.keys()
+    for name, value in slow.items():
+        assert fast[name].shape == value.shape, name
+        torch.testing.assert_close(
+            fast[name], value, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}"
+        )
+    fast["loss"].mean().backward()
+    slow["loss"].mean().backward()
+    for (name, left), right in zip(model.named_parameters(), slow_model.parameters(), strict=True):
+        given = torch.zeros_like(left) if left.grad is None else left.grad
+        expected = torch.zeros_like(right) if right.grad is None else right.grad
+        torch.testing.assert_close(
+            given, expected, rtol=1e-7, atol=1e-7, msg=lambda text, name=name: f"gradient of {name}: {text}"
+        )
+    for (name, left), right in zip(model.named_buffers(), slow_model.buffers(), strict=True):
+        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}")
+    return output
+
+
+def draw_noise(model: Space, output: SpaceOutput, seed: int) -> dict[str, Tensor]:
+    """The random numbers the model drew, in the order in which it draws them."""
+    generator = torch.Generator().manual_seed(seed)
+    count, cells = output.foreground.cells.presence.shape
+    background = model.config.background
+
+    def normal(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    return {
+        "presence": torch.rand(count, cells, generator=generator, dtype=torch.float64),
+        "depth": normal(count, cells, 1),
+        "scale": normal(count, cells, 2),
+        "shift": normal(count, cells, 2),
+        "what": normal(len(output.foreground.objects.where), model.config.foreground.what_dim),
+        "mask": torch.stack([normal(count, background.mask_dim) for _ in range(background.components)]),
+        "component": normal(count, background.components, background.component_dim),
+    }
+
+
+def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
+    return torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=[Phase.generate]
+)
+@given(
+    size=st.sampled_from(SIZES),
+    count=st.integers(1, 3),
+    components=st.integers(1, 3),
+    glimpse=st.sampled_from([8, 16]),
+    spread=st.sampled_from([0.5, 3.0, 8.0]),
+    budget=st.sampled_from([None, 1, 3]),
+    threshold=st.sampled_from([0.0, 0.4]),
+    fraction=st.sampled_from([1, 2]),
+    weighted=st.booleans(),
+    training=st.booleans(),
+    sample=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+def test_random_configurations(
+    size, count, components, glimpse, spread, budget, threshold, fraction, weighted, training, sample, seed
+):
+    foreground = {
+        "glimpse": glimpse,
+        "budget": budget,
+        "presence_threshold": threshold,
+        "presence_weighted_kl": weighted,
+    }
+    config = small_config(*size, foreground=foreground, background={"components": components, "fraction": fraction})
+    model = small_model(config, seed, spread).train(training)
+    assert_equal_in_values_and_gradients(model, random_images(count, size[0], seed), STAGE, sample, seed)
+
+
+def set_bias(model: Space, head: str, *bias: float) -> None:
+    with torch.no_grad():
+        getattr(model.foreground.heads, head).bias.copy_(torch.tensor(bias))
+
+
+def test_boxes_far_larger_than_the_image_and_all_overlapping():
+    model = small_model(small_config())
+    set_bias(model, "z_scale_net", 4, 4, 0, 0)
+    assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 1), STAGE)
+
+
+def test_boxes_smaller_than_a_pixel():
+    model = small_model(small_config())
+    set_bias(model, "z_scale_net", -7, -7, 0, 0)
+    assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 2), STAGE)
+
+
+@pytest.mark.parametrize("direction", [-4.0, 4.0])
+def test_boxes_partly_and_wholly_outside_the_image(direction):
+    model = small_model(small_config())
+    set_bias(model, "z_scale_net", -4, -4, 0, 0)
+    set_bias(model, "z_shift_net", direction, direction, 0, 0)
+    output = assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 3), STAGE)
+    assert (output.foreground.cells.where[..., 2:].abs() > 1).any()
+
+
+def test_no_object_at_all():
+    model = small_model(small_config(foreground={"presence_threshold": 0.5}))
+    set_bias(model, "z_pres_net", -9)
+    output = assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 4), STAGE)
+    assert len(output.foreground.objects.where) == 0
+    assert (output.alpha == 0).all()
+
+
+def test_every_object_present():
+    model = small_model(small_config(foreground={"presence_threshold": 0.5}))
+    set_bias(model, "z_pres_net", 9)
+    output = assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 5), STAGE)
+    assert len(output.foreground.objects.where) == 2 * 16
+
+
+def test_fixed_alpha():
+    stage = Stage(presence_prior=1e-10, scale_prior_mean=-2, temperature=0.5, fixed_alpha=0.2)
+    assert_equal_in_values_and_gradients(small_model(small_config()), random_images(2, (32, 32), 6), stage)
+
+
+@pytest.mark.parametrize("options", [{"strong_decoder": True, "components": 1}, {"prior_from_state": True}])
+def test_options_of_the_background(options):
+    model = small_model(small_config(background=options)).train()
+    assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 7), STAGE, sample=True)
+
+
+def test_epsilon_in_the_mixture():
+    model = small_model(small_config(mixture_epsilon=1e-5))
+    assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 8), STAGE)
+
+
+@pytest.mark.parametrize("from_state", [False, True])
+def test_background_generation(from_state):
+    model = small_model(small_config(background={"prior_from_state": from_state})).eval()
+    means, log_masks = model.background.generate(2, torch.Generator().manual_seed(3))
+    generator = torch.Generator().manual_seed(3)
+    noise = {
+        "mask": torch.stack([torch.randn(2, 3, generator=generator, dtype=torch.float64) for _ in range(3)]),
+        "component": torch.randn(2, 3, 4, generator=generator, dtype=torch.float64),
+    }
+    masks, expected = space_oracle.generate_background(model, noise)
+    torch.testing.assert_close(log_masks.exp(), masks, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(means, expected, rtol=1e-9, atol=1e-9)

@@ -1,0 +1,53 @@
+from pathlib import Path
+
+import pytest
+
+from objectspace.config import Recipe
+from objectspace.data.generate import generate
+from objectspace.data.journal import Stream
+from objectspace.data.sprites import SpritesSource
+from objectspace.recipe_files import build
+
+TINY = {
+    "model": {
+        "image_size": 32,
+        "foreground": {
+            "grid": 4,
+            "glimpse": 8,
+            "what_dim": 4,
+            "budget": 4,
+            "encoder": {"channels": [4] * 6, "groups": [2] * 6},
+            "residual": {"channels": [4], "groups": [2]},
+            "residual_encoder": {"channels": [4], "groups": [2]},
+            "glimpse_encoder": {"channels": [4] * 6, "groups": [2] * 6},
+            "glimpse_decoder": {"channels": [4, 4], "groups": [2, 2]},
+        },
+        "background": {
+            "components": 2,
+            "fraction": 4,
+            "mask_dim": 4,
+            "component_dim": 4,
+            "hidden": 4,
+            "encoder_dim": 4,
+            "encoder_channels": [4] * 4,
+            "mask_decoder": {"channels": [4] * 6, "groups": [2] * 6},
+            "component_encoder_channels": [4] * 4,
+            "component_decoder_channels": [4],
+        },
+    },
+    "training": {"steps": 12, "batch": 4, "log_every": 1, "look_every": 6, "look_images": 4, "save_every": 4},
+}
+
+
+@pytest.fixture
+def tiny() -> Recipe:
+    """A model so small that a step takes a moment."""
+    return build(TINY, "the tests' recipe")
+
+
+@pytest.fixture(scope="session")
+def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("training") / "sprites"
+    source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.4, most=2)
+    generate(source, root, [Stream("train", 40), Stream("val", 8)], workers=1)
+    return root
