@@ -1,6 +1,6 @@
 """How many scenes a second the generators make, PNG and annotations written, with two workers.
 
-python -m benchmarks.generation [--seconds S]
+python -m benchmarks.generation [--scale X]
 """
 
 import argparse
@@ -16,9 +16,9 @@ from objectspace.data.sprites import SpritesSource
 
 WORKERS = 2
 SOURCES: list[tuple[str, Source, int, str]] = [
-    ("rooms small, 128 x 128", RoomsSource(variant="small"), 600, ""),
-    ("rooms large, 128 x 128", RoomsSource(variant="large"), 400, ""),
-    ("sprites, 64 x 64", SpritesSource(), 6000, ""),
+    ("rooms small, 128 x 128", RoomsSource(variant="small"), 1500, ""),
+    ("rooms large, 128 x 128", RoomsSource(variant="large"), 1000, ""),
+    ("sprites, 64 x 64", SpritesSource(), 10000, ""),
     ("Space Invaders, 128 x 128", AtariSource(games=("SpaceInvaders",)), 600, "SpaceInvaders"),
     ("River Raid, 128 x 128", AtariSource(games=("Riverraid",)), 600, "Riverraid"),
 ]

@@ -126,10 +126,11 @@ class SpritesSource:
         x0, x1 = max(int(center_x - radius), 0), min(int(center_x + radius) + 1, self.width)
         y0, y1 = max(int(center_y - radius), 0), min(int(center_y + radius) + 1, self.height)
         fine = (np.arange(SUBPIXELS, dtype=np.float32) + 0.5) / SUBPIXELS
-        x = ((np.arange(x0, x1)[:, None] + fine).ravel() - center_x) / radius
-        y = ((np.arange(y0, y1)[:, None] + fine).ravel() - center_y) / radius
-        inside = _inside(shape, x[None, :], y[:, None], angle)
-        cover = inside.reshape(y1 - y0, SUBPIXELS, x1 - x0, SUBPIXELS).mean(axis=(1, 3), dtype=np.float32)
+        x = ((np.arange(x0, x1, dtype=np.float32)[:, None] + fine).ravel() - np.float32(center_x)) / np.float32(radius)
+        y = ((np.arange(y0, y1, dtype=np.float32)[:, None] + fine).ravel() - np.float32(center_y)) / np.float32(radius)
+        inside = _inside(shape, x[None, :], y[:, None], np.float32(angle))
+        rows = inside.reshape(y1 - y0, SUBPIXELS, -1).sum(axis=1, dtype=np.float32)
+        cover = rows.reshape(y1 - y0, x1 - x0, SUBPIXELS).sum(axis=2) / np.float32(SUBPIXELS**2)
         whole = np.zeros((self.height, self.width), np.bool_)
         whole[y0:y1, x0:x1] = cover >= 0.5
         return _Sprite(shape, color, slice(y0, y1), slice(x0, x1), cover, whole, whole)
@@ -193,7 +194,7 @@ class _Sprite:
         )
 
 
-def _inside(shape: str, x: Coordinates, y: Coordinates, angle: float) -> NDArray[np.bool_]:
+def _inside(shape: str, x: Coordinates, y: Coordinates, angle: np.float32) -> NDArray[np.bool_]:
     """Whether points, in units of the sprite's radius, lie in the shape turned by `angle`."""
     if shape == "disc":
         return np.asarray(x * x + y * y <= 1)
@@ -201,7 +202,7 @@ def _inside(shape: str, x: Coordinates, y: Coordinates, angle: float) -> NDArray
     if shape == "square":
         return np.asarray(np.maximum(np.abs(turned_x), np.abs(turned_y)) <= np.sqrt(0.5))
     corners = 3 if shape == "triangle" else 5
-    sector = 2 * np.pi / corners
+    sector = np.float32(2 * np.pi / corners)
     radius, direction = np.hypot(turned_x, turned_y), np.arctan2(turned_y, turned_x) % sector - sector / 2
     if shape == "triangle":
         return np.asarray(radius * np.cos(direction) <= np.cos(np.pi / corners))
