@@ -24,6 +24,7 @@ lint: $(VENV)/.ready ## Set up, check style and types
 bench: $(VENV)/.ready ## Measure: the rates in docs/results.md
 	$(BIN)/python -m benchmarks.generation
 	$(BIN)/python -m benchmarks.loading
+	$(BIN)/python -m benchmarks.step
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

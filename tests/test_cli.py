@@ -69,6 +69,7 @@ def test_a_bad_file_is_listed_with_its_reason(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["data", "show", "absent"], "there is no directory absent"),
+        (["data", "show", "."], "is not a data set"),
         (["data", "info", "."], "is not a data set"),
         (["data", "sprites", "x", "--ground", "lava"], "there is no ground 'lava'"),
         (["data", "rooms", "x", "--variant", "medium"], "medium"),
@@ -107,6 +108,10 @@ def test_a_folder_of_pictures_becomes_a_data_set(tmp_path: Path) -> None:
     assert "3 images" in done.stdout
     assert "left out: " in done.stderr
     assert "broken.png" in done.stderr
+    looked = run("data", "info", tmp_path / "set")
+    assert "different sizes" in looked.stderr
+    assert "128 x 128" in looked.stdout
+    run("data", "show", tmp_path / "set", "-o", tmp_path / "sheet.png")
 
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:

@@ -13,9 +13,12 @@ from rich.table import Table
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.generate import Made, Source, generate
 from objectspace.data.journal import Stream
+from objectspace.data.memory_map import MixedSizesError
 from objectspace.data.sample import Problem
 from objectspace.data.statistics import statistics
 from objectspace.errors import UserError
+
+LOOK = 128  # the size at which images of different sizes are looked at
 
 app = typer.Typer(help="Data sets: generate, convert, look at.", no_args_is_help=True)
 
@@ -128,7 +131,8 @@ def show(
     start: Annotated[int, typer.Option(min=0, help="The first image.")] = 0,
 ) -> None:
     """A contact sheet: images with boxes, and their masks."""
-    dataset = _open(data, split)
+    dataset = _open(data, split or _splits(data)[0])
+    print_problems(dataset.problems)
     save_sheet(dataset, output, range(start, min(start + count, len(dataset))), columns)
     print(f"{output}: {dataset.split} of {data}")
 
@@ -141,10 +145,7 @@ def info(
     """Counts, sizes and numbers of objects, and what is wrong with the files."""
     from objectspace.reports.plots import object_statistics
 
-    names = splits_of(data)
-    if not names:
-        raise UserError(f"{data} is not a data set: it has no <split>/images")
-    datasets = [Dataset(data, name) for name in names]
+    datasets = [_open(data, name) for name in _splits(data)]
     rows = [statistics(dataset) for dataset in datasets]
     table = Table(*rows[0], box=None, header_style="bold", padding=(0, 2, 0, 0))
     for row in rows:
@@ -154,7 +155,10 @@ def info(
         print_problems(dataset.problems, f"{dataset.split}: ")
     target = output or data / "info.png"
     scenes = [dataset.scene(index) for dataset in datasets for index in range(min(len(dataset), 2000))]
-    object_statistics(scenes, target, title=data.resolve().name)
+    try:
+        object_statistics(scenes, target, title=data.resolve().name)
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot write the plot {target}: {error}") from error
     print(f"plot: {target}")
 
 
@@ -208,11 +212,20 @@ def resumable() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def _open(data: Path, split: str | None) -> Dataset:
+def _splits(data: Path) -> list[str]:
     names = splits_of(data)
-    dataset = Dataset(data, split or (names[0] if names else "train"))
-    print_problems(dataset.problems)
-    return dataset
+    if not names:
+        raise UserError(f"{data} is not a data set: it has no <split>/images")
+    return names
+
+
+def _open(data: Path, split: str) -> Dataset:
+    """A split to look at; images of different sizes are shown at one."""
+    try:
+        return Dataset(data, split)
+    except MixedSizesError:
+        typer.echo(f"the images of {data / split} have different sizes: looking at them at {LOOK} x {LOOK}", err=True)
+        return Dataset(data, split, LOOK)
 
 
 def _print_agreement(made: Made) -> None:

@@ -25,6 +25,10 @@ from objectspace.progress import logged_progress
 CACHE_VERSION = 1
 
 
+class MixedSizesError(UserError):
+    """The images have different sizes, so one must be chosen to read them at."""
+
+
 @dataclass(frozen=True)
 class MemoryMap:
     """The usable images of a split, their file names, what is known about them, and the files left out."""
@@ -153,7 +157,7 @@ def _common_size(plan: _Plan) -> tuple[int, int]:
             continue  # it will be listed when it is decoded
     if len(sizes) > 1:
         listed = ", ".join(f"{height} x {width}" for height, width in sorted(sizes)[:4])
-        raise UserError(
+        raise MixedSizesError(
             f"the images of {plan.folder} have different sizes ({listed}, ...): say which size to read them at"
         )
     return next(iter(sizes), (1, 1))
