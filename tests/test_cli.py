@@ -1,5 +1,6 @@
 """The command line as a user meets it: real processes, exit codes, no tracebacks."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 SPRITES = ["--train", "8", "--val", "0", "--test", "4", "--size", "24", "--smallest", "0.3", "--largest", "0.4"]
@@ -127,3 +129,17 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "the same command continues" in errors
     assert "Traceback" not in errors
+
+
+def test_a_published_checkpoint_is_imported_and_a_foreign_file_explained(tmp_path: Path) -> None:
+    official = Path(__file__).parent / "data" / "official"
+    shapes = json.loads((official / "official_checkpoint_keys.json").read_text())
+    weights = {name: torch.zeros(shape) for name, shape in shapes.items()}
+    torch.save({"model": weights}, tmp_path / "model.pth")
+    said = run("import-official", tmp_path / "model.pth", tmp_path / "model", "--components", 3, "--channels", "bgr")
+    assert "8 x 8 and 3 components, bgr" in said.stdout
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {"config.json", "model.safetensors"}
+    assert "is there already" in run("import-official", tmp_path / "model.pth", tmp_path / "model", code=2).stderr
+    (tmp_path / "text.pth").write_text("hello")
+    assert "no torch checkpoint" in run("import-official", tmp_path / "text.pth", tmp_path / "other", code=2).stderr
+    assert not (tmp_path / "other").exists()

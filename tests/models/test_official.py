@@ -118,7 +118,7 @@ def test_a_missing_file(tmp_path):
 
 def test_no_checkpoint_at_all(tmp_path):
     (tmp_path / "text.pth").write_text("hello")
-    with pytest.raises(UserError, match=r"cannot be read|no torch checkpoint"):
+    with pytest.raises(UserError, match="no torch checkpoint"):
         import_official(tmp_path / "text.pth")
 
 
@@ -128,7 +128,7 @@ def test_code_in_a_pickle_is_not_run(tmp_path):
             return Path.touch, (tmp_path / "touched",)
 
     torch.save({"model": Evil()}, tmp_path / "evil.pth")
-    with pytest.raises(UserError, match=r"cannot be read|no torch checkpoint"):
+    with pytest.raises(UserError, match="no torch checkpoint"):
         import_official(tmp_path / "evil.pth")
     assert not (tmp_path / "touched").exists()
 

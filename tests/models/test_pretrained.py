@@ -2,7 +2,6 @@
 
 import json
 import struct
-import sys
 import tracemalloc
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from safetensors.torch import save_file
 from objectspace.config import Anneal
 from objectspace.errors import UserError
 from objectspace.models import Space, create, from_pretrained, load, save_pretrained
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from oracle.small import small_config
 
 
@@ -52,6 +49,12 @@ def test_a_round_trip_is_exact(model, folder):
         assert torch.equal(a, b)
     images = torch.rand(2, 3, 32, 32)
     assert torch.equal(model.eval()(images, sample=False).loss, back(images, sample=False).loss)
+
+
+def test_a_model_saves_and_loads_itself(model, tmp_path):
+    model.save_pretrained(tmp_path / "own")
+    back = Space.from_pretrained(tmp_path / "own")
+    assert all(torch.equal(value, back.state_dict()[name]) for name, value in model.state_dict().items())
 
 
 def test_saving_again_replaces_and_leaves_no_rubbish(model, folder):

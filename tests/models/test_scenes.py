@@ -1,8 +1,6 @@
 """Decompose, render, sample: from anybody's images to scenes, and back to pictures."""
 
 import dataclasses
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +10,6 @@ from PIL import Image
 from objectspace.errors import UserError
 from objectspace.models import Space, create
 from objectspace.scene import Scene
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from oracle.small import small_config
 
 

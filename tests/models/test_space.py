@@ -3,7 +3,6 @@
 import copy
 import json
 import math
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,6 @@ from objectspace.config import Anneal, Init, Stage
 from objectspace.config import Space as Config
 from objectspace.models import Space, create
 from objectspace.models.space.cells import choose
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 from oracle.small import small_config, small_model
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.0, boundary_weight=1.0)

@@ -72,11 +72,11 @@ def _read(path: Path) -> dict[str, Tensor]:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise UserError(f"there is no checkpoint {path}") from error
-    except pickle.UnpicklingError as error:  # torch's own words advise to run the file's code
-        raise UserError(f"{path} is no torch checkpoint, or holds more than tensors and plain values") from error
-    except (OSError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        reason = str(error).split("\n", 1)[0]
-        raise UserError(f"{path} cannot be read as a torch checkpoint: {reason}") from error
+    except OSError as error:
+        raise UserError(f"the checkpoint {path} cannot be read: {error}") from error
+    except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
+        # Not torch's own words: they advise to run whatever code the file holds.
+        raise UserError(f"{path} is no torch checkpoint, is damaged, or holds more than tensors") from error
     weights = content.get("model") if isinstance(content, Mapping) else None
     if not isinstance(weights, Mapping):
         raise UserError(f"{path} is no published SPACE checkpoint: it holds no weights under the key 'model'")

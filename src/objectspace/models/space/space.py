@@ -6,6 +6,7 @@ C H W image.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -84,6 +85,19 @@ class Space(SceneModel):
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
         """The parameters of the two halves, which have optimisers of their own."""
         return {"foreground": list(self.foreground.parameters()), "background": list(self.background.parameters())}
+
+    def save_pretrained(self, directory: str | Path) -> None:
+        """Write the model into a folder: config.json and model.safetensors."""
+        from objectspace.models import pretrained  # which knows all models
+
+        pretrained.save_pretrained(self, directory)
+
+    @classmethod
+    def from_pretrained(cls, directory: str | Path) -> "Space":
+        """The model in a folder, in evaluation mode; anything wrong with it is a `UserError`."""
+        from objectspace.models import pretrained
+
+        return pretrained.from_pretrained(directory)
 
     def decompose(
         self,
