@@ -43,7 +43,7 @@ def test_help_names_the_commands() -> None:
 def test_sprites_are_made_once(sprites: Path) -> None:
     assert "nothing to do" in run("data", "sprites", sprites, *SPRITES).stdout
     again = run("data", "sprites", sprites, *SPRITES, "--seed", 1, code=2)
-    assert "settings.seed" in again.stderr
+    assert "--seed 0, and now --seed 1" in again.stderr
 
 
 def test_show_writes_a_sheet(sprites: Path, tmp_path: Path) -> None:
@@ -59,6 +59,14 @@ def test_info_counts_and_plots(sprites: Path, tmp_path: Path) -> None:
     assert "train" in text
     assert "24 x 24" in text
     assert (tmp_path / "plot.png").stat().st_size > 5000
+
+
+def test_a_split_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    run("data", "sprites", tmp_path / "set", *SPRITES)
+    (tmp_path / "set" / "test" / "annotations.json").write_text("{")
+    done = run("data", "info", tmp_path / "set", code=1)
+    assert "train" in done.stdout
+    assert "annotations.json" in done.stderr
 
 
 def test_a_bad_file_is_listed_with_its_reason(tmp_path: Path) -> None:
@@ -112,7 +120,8 @@ def test_a_folder_of_pictures_becomes_a_data_set(tmp_path: Path) -> None:
     assert "broken.png" in done.stderr
     looked = run("data", "info", tmp_path / "set")
     assert "different sizes" in looked.stderr
-    assert "128 x 128" in looked.stdout
+    assert "10 x 20 to 12 x 20, seen at 128 x 128" in looked.stdout
+    assert "broken.png" in looked.stderr
     run("data", "show", tmp_path / "set", "-o", tmp_path / "sheet.png")
 
 

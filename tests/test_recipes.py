@@ -77,7 +77,10 @@ def test_overrides_reach_nested_values() -> None:
     [
         ("training.stepz=500", "unknown key training.stepz; did you mean 'steps'"),
         ("trainig.steps=500", "unknown key trainig; did you mean 'training'"),
-        ("model.foreground.qqq=1", "known are: grid"),
+        ("model.foreground.qqq=1", "Allowed here: grid"),
+        ("model.grid=8", "did you mean 'model.foreground.grid'"),
+        ("training=3", "training is a section"),
+        ("model.foreground.encoder.channels=[16]", "1 channels but 6 groups"),
         ("training.steps=0", "training.steps = 0: Input should be greater than or equal to 1"),
         ("training.foreground.name=sgdd", "'adam', 'adamw' or 'rmsprop'"),
         ("model.foreground.grid=9", "a grid of 9 x 9 does not fit an image of 128 x 128"),

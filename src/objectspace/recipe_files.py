@@ -32,9 +32,13 @@ def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path} is not valid TOML: {error}") from error
+    recipe = build(content, path)
+    if not overrides:
+        return recipe
+    changed = recipe.model_dump(mode="json")  # all of it, so that a change of one value leaves the others as they are
     for override in overrides:
-        _override(content, override)
-    return build(content, path)
+        _override(changed, override)
+    return build(changed, path)
 
 
 def build(content: Table, where: str) -> Recipe:
@@ -89,10 +93,25 @@ def _explain(issue: Any, where: str) -> str:
     path = [str(part) for part in issue["loc"]]
     key = ".".join(path) or "the recipe"
     if issue["type"] == "extra_forbidden":
-        return f"{where}: unknown key {key}; {nearest(path[-1], _keys_beside(path))}"
+        beside = _keys_beside(path)
+        elsewhere = [known for known in _all_keys() if known.split(".")[-1] == path[-1]]
+        advice = f"did you mean {elsewhere[0]!r}?" if elsewhere else nearest(path[-1], beside)
+        return f"{where}: unknown key {key}; {advice} Allowed here: {', '.join(beside)}"
+    if issue["type"] == "model_type":
+        return f"{where}: {key} is a section, not a value: set its keys, as in {key}.name=value"
     message = str(issue["msg"]).removeprefix("Value error, ")
     given = "" if isinstance(issue["input"], dict) else f" = {issue['input']!r}"
     return f"{where}: {key}{given}: {message}"
+
+
+def _all_keys(section: type[BaseModel] = Recipe, prefix: str = "") -> list[str]:
+    """Every key of a recipe, with its sections: training.foreground.rate and so on."""
+    keys = []
+    for name, field in section.model_fields.items():
+        keys.append(f"{prefix}{name}")
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            keys += _all_keys(field.annotation, f"{prefix}{name}.")
+    return keys
 
 
 def _keys_beside(path: Sequence[str]) -> list[str]:

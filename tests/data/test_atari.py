@@ -40,6 +40,9 @@ def words(game, actions, seed):
 def nothing(game, actions, seed):
     return None
 
+def failing(game, actions, seed):
+    return lambda screen, rng: 1 / 0
+
 number = 7
 """
 
@@ -223,6 +226,7 @@ def test_a_policy_that_cannot_be_found_is_refused_at_once(agents: str, spec: str
         ("too_much", "answered 6 in Pong, where actions are 0 to 5"),
         ("words", "answered 'FIRE' in Pong"),
         ("nothing", "gave None for Pong"),
+        ("failing", r"failed in Pong: ZeroDivisionError: division by zero \(my_agents.py, line 22\)"),
     ],
 )
 def test_an_agent_that_answers_wrongly_is_named(agents: str, name: str, reason: str) -> None:

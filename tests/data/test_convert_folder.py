@@ -69,7 +69,7 @@ def test_the_number_of_workers_changes_nothing_and_a_second_call_does_nothing(tm
     again, _ = convert(tmp_path / "src", "folder", tmp_path / "one", val=0.4)
     assert (again.new, again.images) == (0, 19)
     save(tmp_path / "src" / "20.png", picture(20, 4, 4))
-    with pytest.raises(UserError, match="digest_of_source"):
+    with pytest.raises(UserError, match="has changed since it was converted"):
         convert(tmp_path / "src", "folder", tmp_path / "one", val=0.4)
 
 

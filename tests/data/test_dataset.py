@@ -51,6 +51,18 @@ def test_another_size_scales_images_boxes_and_masks(root: Path) -> None:
     assert abs(double.masks(3)[0].mean() - own.masks(3)[0].mean()) < 0.03
 
 
+def test_a_scenes_box_is_tight_around_its_mask_at_any_size(root: Path) -> None:
+    for size in (None, (64, 24), (31, 50)):
+        for item in Dataset(root, "train", size).scene(5).objects:
+            rows, columns = np.nonzero(item.mask)
+            assert item.box == (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+
+
+def test_missing_annotations_are_noticed(root: Path) -> None:
+    (root / "test" / "annotations.json").unlink()
+    assert [problem.where for problem in Dataset(root, "test").problems] == ["annotations.json"]
+
+
 def test_channel_order_is_handled_once(root: Path) -> None:
     assert np.array_equal(Dataset(root, "train", channels="bgr").images[4], Dataset(root, "train").images[4][..., ::-1])
 

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 from pycocotools.coco import COCO
 
+from objectspace.data.dataset import Dataset
 from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sample import Problem, Sample, TrueObject
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.store import to_record
+from objectspace.data.workers import only_one
 from objectspace.errors import UserError
 
 SOURCE = SpritesSource(height=16, width=16, smallest=0.3, largest=0.5, least=1, most=2)
@@ -61,7 +64,7 @@ def test_a_finished_set_is_recognised(made: Path) -> None:
 
 
 def test_other_settings_are_refused_and_named(made: Path) -> None:
-    with pytest.raises(UserError, match=r"settings\.seed = 0, and now 5"):
+    with pytest.raises(UserError, match=r"--seed 0, and now --seed 5"):
         generate(
             SpritesSource(height=16, width=16, smallest=0.3, largest=0.5, least=1, most=2, seed=5), made, STREAMS, 1
         )
@@ -104,16 +107,8 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> N
 
 
 def test_a_torn_last_line_of_the_journal_is_made_again(made: Path, tmp_path: Path) -> None:
-    @dataclass(frozen=True)
-    class Stopping(SpritesSource):
-        def make(self, split: str, group: str, unit: int) -> list[Sample]:
-            if unit == 2:
-                raise RuntimeError("stopped")
-            return super().make(split, group, unit)
-
-    settings = {"height": 16, "width": 16, "smallest": 0.3, "largest": 0.5, "least": 1, "most": 2}
     with pytest.raises(RuntimeError, match="stopped"):
-        generate(Stopping(**settings), tmp_path / "set", STREAMS, 1)
+        generate(StoppingSource(**SETTINGS), tmp_path / "set", STREAMS, 1)
     journal = tmp_path / "set" / ".making" / "train.jsonl"
     os.truncate(journal, journal.stat().st_size - 7)
     assert generate(SOURCE, tmp_path / "set", STREAMS, 1).new == 220 - 64
@@ -161,6 +156,64 @@ def test_a_finite_source_is_taken_whole_with_its_problems(tmp_path: Path) -> Non
     assert made.images == 12
     assert [str(problem) for problem in made.problems] == [f"unit {unit}: is a number" for unit in range(3)]
     assert made.summary == {"images": 12}
+
+
+def test_what_was_left_out_is_remembered(tmp_path: Path) -> None:
+    source, streams = Numbers(units=3), [Stream("train", None)]
+    first, again = (generate(source, tmp_path / "set", streams, 1) for _ in range(2))
+    assert again.problems == first.problems != ()
+
+
+def test_a_finished_set_that_has_lost_images_is_not_called_finished(tmp_path: Path) -> None:
+    generate(SOURCE, tmp_path / "set", STREAMS, 1)
+    (tmp_path / "set" / "val" / "images" / "00000003.png").write_bytes(b"")
+    with pytest.raises(UserError, match="of the 70 images of val only 69 are left"):
+        generate(SOURCE, tmp_path / "set", STREAMS, 1)
+
+
+class StoppingSource(SpritesSource):
+    """Makes two units, then stops."""
+
+    def make(self, split: str, group: str, unit: int) -> list[Sample]:
+        if unit == 2:
+            raise RuntimeError("stopped")
+        return super().make(split, group, unit)
+
+
+SETTINGS = {"height": 16, "width": 16, "smallest": 0.3, "largest": 0.5, "least": 1, "most": 2}
+
+
+def test_images_that_an_unfinished_set_has_lost_are_made_again(made: Path, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="stopped"):
+        generate(StoppingSource(**SETTINGS), tmp_path / "set", STREAMS, 1)
+    (tmp_path / "set" / "train" / "images" / "00000070.png").unlink()
+    assert generate(SOURCE, tmp_path / "set", STREAMS, 1).new == 220 - 64
+    assert contents(tmp_path / "set") == contents(made)
+
+
+def test_an_unfinished_set_cannot_be_mistaken_for_a_finished_one(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="stopped"):
+        generate(StoppingSource(**SETTINGS), tmp_path / "set", STREAMS, 1)
+    with pytest.raises(UserError, match="is not finished"):
+        Dataset(tmp_path / "set", "train")
+
+
+def test_a_set_without_any_image_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing could be made"):
+        generate(Numbers(units=0), tmp_path / "set", [Stream("train", None)], 1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_processes_do_not_work_on_one_set(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="stopped"):
+        generate(StoppingSource(**SETTINGS), tmp_path / "set", STREAMS, 1)
+    with only_one(tmp_path / "set" / ".making"), pytest.raises(UserError, match="another process"):
+        generate(SOURCE, tmp_path / "set", STREAMS, 1)
+
+
+def test_an_attribute_may_not_take_the_name_of_something_else(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="may not be called ground"):
+        to_record(Sample(np.zeros((2, 2, 3), np.uint8), attributes={"ground": "green"}))
 
 
 def test_progress_is_logged_as_json_lines(made: Path) -> None:

@@ -16,6 +16,7 @@ from objectspace.data.journal import Stream
 from objectspace.data.memory_map import MixedSizesError
 from objectspace.data.sample import Problem
 from objectspace.data.statistics import statistics
+from objectspace.data.store import read_json
 from objectspace.errors import UserError
 
 LOOK = 128  # the size at which images of different sizes are looked at
@@ -140,12 +141,14 @@ def show(
 @app.command()
 def info(
     data: Annotated[Path, typer.Argument(help="A data set.")],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Also draw the numbers as a plot.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The plot to write; DIR/info.png by default.")
+    ] = None,
 ) -> None:
     """Counts, sizes and numbers of objects, and what is wrong with the files."""
     from objectspace.reports.plots import object_statistics
 
-    datasets = [_open(data, name) for name in _splits(data)]
+    datasets, failed = _open_all(data)
     rows = [statistics(dataset) for dataset in datasets]
     table = Table(*rows[0], box=None, header_style="bold", padding=(0, 2, 0, 0))
     for row in rows:
@@ -153,6 +156,8 @@ def info(
     Console().print(table)
     for dataset in datasets:
         print_problems(dataset.problems, f"{dataset.split}: ")
+    if (data / "dataset.json").exists():
+        print_problems([Problem(*problem) for problem in read_json(data / "dataset.json").get("left_out", [])])
     target = output or data / "info.png"
     scenes = [dataset.scene(index) for dataset in datasets for index in range(min(len(dataset), 2000))]
     try:
@@ -160,6 +165,8 @@ def info(
     except (OSError, ValueError) as error:
         raise UserError(f"cannot write the plot {target}: {error}") from error
     print(f"plot: {target}")
+    if failed:
+        raise typer.Exit(1)
 
 
 def save_sheet(dataset: Dataset, output: Path, indices: Sequence[int], columns: int) -> None:
@@ -212,10 +219,24 @@ def resumable() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
+def _open_all(data: Path) -> tuple[list[Dataset], bool]:
+    """All splits that can be read, and whether one cannot: it is named, and the others are looked at."""
+    datasets, failed = [], False
+    for name in _splits(data):
+        try:
+            datasets.append(_open(data, name))
+        except UserError as error:
+            typer.echo(f"{name}: {error}", err=True)
+            failed = True
+    if not datasets:
+        raise UserError(f"no split of {data} can be read")
+    return datasets, failed
+
+
 def _splits(data: Path) -> list[str]:
     names = splits_of(data)
     if not names:
-        raise UserError(f"{data} is not a data set: it has no <split>/images")
+        Dataset(data)  # says what to do with it
     return names
 
 

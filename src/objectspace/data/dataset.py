@@ -12,7 +12,7 @@ from PIL import Image
 
 from objectspace import rle
 from objectspace.data.memory_map import open_map
-from objectspace.data.sample import Problem
+from objectspace.data.sample import Problem, tight_box
 from objectspace.errors import UserError
 from objectspace.scene import Object, Scene
 
@@ -35,6 +35,8 @@ class Dataset:
         folder = self.root / split
         if not folder.is_dir():
             raise UserError(_no_split(self.root, split))
+        if (self.root / ".making").exists() and not (self.root / "dataset.json").exists():
+            raise UserError(f"{self.root} is not finished: the command that began it continues it")
         self._map = open_map(folder, (size, size) if isinstance(size, int) else size, channels)
 
     def __len__(self) -> int:
@@ -66,6 +68,11 @@ class Dataset:
     @property
     def object_count(self) -> int:
         return len(self._map.truth.boxes)
+
+    @property
+    def annotated_sizes(self) -> NDArray[np.int64]:
+        """Height and width of the images as the annotations know them, (n, 2); 1, 1 where there are none."""
+        return self._map.truth.sizes
 
     def batch(self, indices: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Some images, copied: (B, H, W, 3)."""
@@ -99,8 +106,14 @@ class Dataset:
 
     def scene(self, index: int) -> Scene:
         """The truth about an image as a scene, for whatever reads scenes."""
-        rows = zip(self.visible_boxes(index), self.boxes(index), self.masks(index), self.categories(index), strict=True)
-        objects = [Object(tuple(box), tuple(whole), mask=mask, label=label) for box, whole, mask, label in rows]
+        objects = []
+        depths = self._map.truth.depths[self._map.truth.objects(index)]
+        rows = zip(
+            self.visible_boxes(index), self.boxes(index), depths, self.masks(index), self.categories(index), strict=True
+        )
+        for visible, whole, depth, mask, label in rows:
+            tight = None if mask is None else tight_box(mask)
+            objects.append(Object(tight or tuple(visible), tuple(whole), depth=depth, mask=mask, label=label))
         return Scene(self.height, self.width, tuple(objects))
 
     def _scale(self, index: int) -> NDArray[np.float64]:

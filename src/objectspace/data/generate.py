@@ -23,7 +23,7 @@ from objectspace.data import store
 from objectspace.data.journal import Encoded, Journal, Records, Stream
 from objectspace.data.sample import Problem, Sample
 from objectspace.data.store import Json
-from objectspace.data.workers import in_order, pool
+from objectspace.data.workers import in_order, only_one, pool
 from objectspace.errors import UserError
 from objectspace.progress import Progress, logged_progress
 
@@ -88,8 +88,11 @@ def generate(source: Source, root: Path, streams: Sequence[Stream], workers: int
     try:
         finished = _check_request(root, request)
         if finished is not None:
-            return Made(root, sum(finished["splits"].values()), 0, 0.0, finished["summary"])
-        return _make_all(source, root, streams, workers, request)
+            _check_images(root, finished["splits"])
+            problems = tuple(Problem(*problem) for problem in finished["left_out"])
+            return Made(root, sum(finished["splits"].values()), 0, 0.0, finished["summary"], problems)
+        with only_one(root / ".making"):
+            return _make_all(source, root, streams, workers, request)
     except OSError as error:
         raise UserError(f"cannot write the data set {root}: {error}. The same command continues.") from error
 
@@ -110,7 +113,7 @@ def _make_all(source: Source, root: Path, streams: Sequence[Stream], workers: in
     images = sum(journal.count for journal in journals)
     problems = tuple(problem for journal in journals for problem in journal.problems)
     if not images:
-        shutil.rmtree(root / ".making")
+        _clear(root, journals)
         listed = "".join(f"\n  {problem}" for problem in problems[:20])
         raise UserError(f"nothing could be made into a data set{listed or ': the source is empty'}")
     summary = _finish(source, root, journals, request)
@@ -139,25 +142,57 @@ def _check_request(root: Path, request: Json) -> Json | None:
     finished, underway = root / "dataset.json", root / ".making" / "request.json"
     if root.exists() and not root.is_dir():
         raise UserError(f"{root} is a file: give a directory for the data set")
-    known = finished if finished.exists() else underway if underway.exists() else None
+    known = finished if finished.exists() else underway if _has_begun(root) else None
     if known is not None:
         before = store.read_json(known)
         for key, value in request.items():
             _compare(key, before.get(key), value, root)
         return before if known is finished else None
-    if root.exists() and any(root.iterdir()):
+    if root.exists() and not underway.exists() and any(root.iterdir()):
         raise UserError(f"{root} is not empty and not a data set of ours: give a new directory")
     store.write_json(underway, request)
     return None
+
+
+def _has_begun(root: Path) -> bool:
+    """Whether an unfinished data set has any image: if not, it may become another."""
+    return any(journal.stat().st_size for journal in (root / ".making").glob("*.jsonl"))
+
+
+def _check_images(root: Path, splits: dict[str, int]) -> None:
+    """A finished data set must still have its images."""
+    for split, count in splits.items():
+        folder = root / split / "images"
+        whole = sum(path.stat().st_size > 0 for path in folder.iterdir()) if folder.is_dir() else 0
+        if whole < count or not (root / split / "annotations.json").exists():
+            raise UserError(
+                f"{root} was finished, but of the {count} images of {split} only {whole} are left, or its annotations "
+                "are gone: remove the directory and give the command again"
+            )
+
+
+def _clear(root: Path, journals: Sequence[Journal]) -> None:
+    """Leave nothing behind of a data set that has no image."""
+    for folder in {root / ".making", *(root / journal.stream.split for journal in journals)}:
+        shutil.rmtree(folder, ignore_errors=True)
+    (root / "log.jsonl").unlink(missing_ok=True)
+    if not any(root.iterdir()):
+        root.rmdir()
 
 
 def _compare(key: str, before: Any, now: Any, root: Path) -> None:
     if isinstance(before, dict) and isinstance(now, dict):
         for inner in sorted(before.keys() | now.keys()):
             _compare(f"{key}.{inner}", before.get(inner), now.get(inner), root)
+    elif key == "settings.digest_of_source":
+        if before != now:
+            raise UserError(f"the source of {root} has changed since it was converted: give another directory")
     elif before != now:
+        option = f"--{key.split('.', 1)[1].replace('_', '-')}" if "." in key else key
+        absent = 0 if key.startswith("asked.") else None  # a split that was not asked for
+        before, now = (absent if value is None else value for value in (before, now))
         raise UserError(
-            f"{root} holds a data set made with {key} = {before!r}, and now {now!r} is asked for: "
+            f"{root} holds a data set made with {option} {before}, and now {option} {now} is asked for: "
             "give another directory, or remove that one first"
         )
 
@@ -169,7 +204,8 @@ def _finish(source: Source, root: Path, journals: Sequence[Journal], request: Js
         info = {"description": f"{source.generator}, split {split}", "licence": source.licence}
         splits[split] = store.write_annotations(root / split / "annotations.json", records, info)
     summary = source.summary(Records(journals))
-    store.write_json(root / "dataset.json", request | {"splits": splits, "summary": summary})
+    left_out = [(problem.where, problem.reason) for journal in journals for problem in journal.problems]
+    store.write_json(root / "dataset.json", request | {"splits": splits, "summary": summary, "left_out": left_out})
     shutil.rmtree(root / ".making")
     return summary
 
@@ -184,7 +220,7 @@ def _fill(journal: Journal, units: Iterator[_Unit | None], seen: set[str] | None
         room = None if wanted is None else wanted - journal.count
         samples = unit.samples[:room] if seen is None else _unseen(unit.samples, seen, room)
         journal.append(journal.next_unit, samples, unit.problems)
-        progress.advance(len(samples))
+        progress.advance(len(samples) + len(unit.problems))
         fruitless = 0 if samples else fruitless + 1
         if wanted is not None and fruitless >= PATIENCE:
             raise UserError(

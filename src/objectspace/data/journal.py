@@ -88,16 +88,20 @@ class Journal:
                     yield json.loads(line)
 
     def _repair(self) -> None:
-        """Cut off a last line that a kill left unfinished."""
+        """Cut off a last line that a kill left unfinished, and all from the first unit whose images are gone."""
         if not self.path.exists():
             return
         with self.path.open("r+b") as file:
             end = 0
             for line in file:
-                if not line.endswith(b"\n"):
+                if not line.endswith(b"\n") or not self._has_images(json.loads(line)):
                     break
                 end += len(line)
             file.truncate(end)
+
+    def _has_images(self, entry: Json) -> bool:
+        paths = [self.images / record["image"]["file_name"] for record in entry["records"]]
+        return all(path.exists() and path.stat().st_size > 0 for path in paths)
 
 
 @dataclass(frozen=True)

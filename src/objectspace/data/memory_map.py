@@ -22,7 +22,7 @@ from objectspace.errors import UserError
 from objectspace.images import BadImage, list_images, read_image, resize
 from objectspace.progress import logged_progress
 
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 
 
 class MixedSizesError(UserError):
@@ -135,7 +135,9 @@ def _plan(split_folder: Path) -> _Plan:
     images, path = split_folder / "images", split_folder / "annotations.json"
     on_disk = {str(file.relative_to(images)) for file in list_images(images)}
     if not path.exists():
-        return _Plan(images, {name: {} for name in sorted(on_disk)}, None, [])
+        made = (split_folder.parent / "dataset.json").exists()
+        missing = [Problem("annotations.json", "is missing, so no object is known")] if made else []
+        return _Plan(images, {name: {} for name in sorted(on_disk)}, None, missing)
     annotations = read_json(path)
     entries = truth.images_of(annotations, path)
     problems = [Problem(name, "named in annotations.json but absent") for name in entries if name not in on_disk]

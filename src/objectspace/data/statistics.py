@@ -13,7 +13,7 @@ def statistics(dataset: Dataset) -> dict[str, str]:
     return {
         "split": dataset.split,
         "images": f"{len(dataset):,}",
-        "size": f"{dataset.height} x {dataset.width}",
+        "size": _sizes(dataset),
         "objects": f"{len(boxes):,}",
         "in an image": f"{counts.min()} to {counts.max()}, mean {counts.mean():.1f}",
         "visible width or height": (
@@ -21,3 +21,11 @@ def statistics(dataset: Dataset) -> dict[str, str]:
         ),
         "left out": str(len(dataset.problems)),
     }
+
+
+def _sizes(dataset: Dataset) -> str:
+    """The size of the images, or from which to which if they differ."""
+    (low_height, low_width), (high_height, high_width) = dataset.annotated_sizes.min(0), dataset.annotated_sizes.max(0)
+    if (low_height, low_width) == (high_height, high_width):
+        return f"{dataset.height} x {dataset.width}"
+    return f"{low_height} x {low_width} to {high_height} x {high_width}, seen at {dataset.height} x {dataset.width}"

@@ -79,7 +79,11 @@ def to_record(sample: Sample) -> Json:
             entry["segmentation"] = dict(item.mask)
             entry["area"] = rle.area(item.mask)
         objects.append(entry | dict(item.attributes))
-    image: Json = {"height": height, "width": width} | dict(sample.attributes)
+    image: Json = {"height": height, "width": width}
+    taken = {"height", "width", "ground", "file_name", "id"} & sample.attributes.keys()
+    if taken:
+        raise ValueError(f"attributes of an image may not be called {', '.join(sorted(taken))}")
+    image |= sample.attributes
     if sample.ground:
         image["ground"] = {name: dict(mask) for name, mask in sample.ground.items()}
     return {"image": image, "objects": objects}

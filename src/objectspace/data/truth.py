@@ -26,6 +26,7 @@ class Truth:
     boxes: NDArray[np.float64]  # (M, 4) whole objects
     visible_boxes: NDArray[np.float64]  # (M, 4)
     categories: NDArray[np.str_]  # (M,)
+    depths: NDArray[np.float64]  # (M,) 0 where unknown
     groups: NDArray[np.str_]  # (n,) a game's name or the like
     mask_text: NDArray[np.uint8]  # all run-length strings, one after the other, ...
     mask_ends: NDArray[np.int64]  # (M + 1,) ... and where each begins; one without letters is unknown
@@ -119,7 +120,9 @@ def _checked(annotation: Json, names: Mapping[Any, str]) -> Json | str:
         return f"its bbox {annotation['bbox']} has no area"
     segmentation = annotation.get("segmentation")
     mask = segmentation if isinstance(segmentation, dict) and isinstance(segmentation.get("counts"), str) else None
+    depth = annotation.get("depth", 0.0)
     return {
+        "depth": float(depth) if isinstance(depth, (int, float)) and np.isfinite(depth) else 0.0,
         "box": box,
         "visible": visible,
         "mask": mask,
@@ -138,6 +141,7 @@ def _assemble(records: list[Json]) -> Truth:
         boxes=np.array([item["box"] for item in objects], np.float64).reshape(-1, 4),
         visible_boxes=np.array([item["visible"] for item in objects], np.float64).reshape(-1, 4),
         categories=np.array([item["category"] for item in objects], np.str_),
+        depths=np.array([item["depth"] for item in objects], np.float64),
         groups=np.array([record.get("group", "") for record in records], np.str_),
         mask_text=mask_text,
         mask_ends=mask_ends,

@@ -10,9 +10,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from objectspace.errors import UserError
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None  # type: ignore[assignment]
 
 Submit = Callable[..., Future[Any]]
 T = TypeVar("T")
@@ -48,6 +54,20 @@ def _begin_worker() -> None:
             os._exit(1)
 
     threading.Thread(target=die_with_parent, daemon=True).start()
+
+
+@contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Keep a second process from working in the same folder."""
+    if fcntl is None:  # not on Windows
+        yield
+        return
+    with (folder / "lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(f"another process is at work on {folder.parent}: wait for it, or stop it") from error
+        yield
 
 
 def in_order(submit: Submit | None, workers: int, make: Callable[[int], T], first: int) -> Iterator[T]:

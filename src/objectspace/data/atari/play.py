@@ -7,9 +7,12 @@ frames in any process.
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -96,17 +99,32 @@ def _random_policy(game: str, actions: int, seed: int) -> Act:
 
 def _agent(policy: str, game: str, actions: int, seed: int) -> Act:
     """An agent whose answers are checked, so that a wrong one is not a crash in the emulator."""
-    agent: Any = load_policy(policy)(game, actions, seed)
+    with _blame(policy, game):
+        agent: Any = load_policy(policy)(game, actions, seed)
     if not callable(agent):
         raise UserError(f"--policy {policy}: gave {agent!r} for {game}, which cannot be called to act")
 
     def act(screen: Screen, rng: np.random.Generator) -> int:
-        action = agent(screen.copy(), rng)
+        with _blame(policy, game):
+            action = agent(screen.copy(), rng)
         if not isinstance(action, int | np.integer) or not 0 <= action < actions:
             raise UserError(f"--policy {policy}: answered {action!r} in {game}, where actions are 0 to {actions - 1}")
         return int(action)
 
     return act
+
+
+@contextmanager
+def _blame(policy: str, game: str) -> Iterator[None]:
+    """Say where the user's own code failed, without ours around it."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}, line {frame.lineno}"
+        raise UserError(f"--policy {policy}: failed in {game}: {type(error).__name__}: {error} ({where})") from error
 
 
 @lru_cache(maxsize=1)

@@ -85,7 +85,9 @@ class AtariSource:
         """A piece of play of the game `group`; every unit of every split is another."""
         seeds = np.random.SeedSequence([self.seed, crc32(split.encode()), crc32(group.encode()), unit])
         runs = islice(self._runs(group, seeds), ceil(UNIT / self.consecutive))
-        return [sample for number, run in enumerate(runs) for sample in self._samples(run, group, unit, number)]
+        return [
+            sample for number, run in enumerate(runs) for sample in self._samples(run, group, f"{split}-{unit}", number)
+        ]
 
     def summary(self, records: Iterable[Json]) -> Json:
         """How far the two modes agree, game by game, and what made the data set."""
@@ -116,7 +118,7 @@ class AtariSource:
                     yield run
                 wait, run = int(rng.integers(1, GAP + 1)), []
 
-    def _samples(self, run: Sequence[_Seen], game: str, unit: int, number: int) -> list[Sample]:
+    def _samples(self, run: Sequence[_Seen], game: str, unit: str, number: int) -> list[Sample]:
         images = [_scaled(seen.frame.screen, self.size) for seen in run]
         digest = blake2b(b"".join(image.tobytes() for image in images), digest_size=16).digest()
         samples = []

@@ -62,9 +62,9 @@ def to_sample(
         objects.append(TrueObject(solid.shape, box, tight_box(mask), rle.encode(mask), attributes))
     ground = {name: rle.encode(labels == label) for name, label in (("floor", FLOOR), ("wall", WALL), ("sky", SKY))}
     room: dict[str, Attribute] = {
-        "wall": layout.wall,
-        "ground": layout.ground,
-        "sky": layout.sky,
+        "wall_color": layout.wall,
+        "floor_color": layout.ground,
+        "sky_color": layout.sky,
         "azimuth": round(math.degrees(layout.camera.azimuth), 3),
         "pitch": round(math.degrees(layout.camera.pitch), 3),
     }
