@@ -7,11 +7,11 @@ before the first step. "n objects" is a budget of so many objects an image; the 
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 
 import torch
@@ -72,10 +72,16 @@ def peak_memory(kind: str, grid: int, batch: int) -> float:
 
 def print_memory(kind: str, grid: int, batch: int) -> None:
     step = stepper(kind, grid, batch)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _peak()
     step()
     step()
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e6)
+    print((_peak() - before) / 1e6)
+
+
+def _peak() -> int:
+    """Kilobytes that this process has held at the most. (getrusage would count the parent's before the exec, too.)"""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
 def measure(grid: int, batch: int, repeats: int) -> list[dict[str, object]]:
@@ -127,7 +133,11 @@ def main() -> None:
         kind, grid, batch = arguments.memory_of
         print_memory(kind, int(grid), int(batch))
         return
-    rows = [row for grid in arguments.grids for row in measure(grid, arguments.batch, arguments.repeats)]
+    rows: list[dict[str, object]] = []
+    for grid in arguments.grids:
+        for row in measure(grid, arguments.batch, arguments.repeats):
+            print(row, flush=True)
+            rows.append(row)
     report("step", rows)
     plot(rows)
 
