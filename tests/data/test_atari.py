@@ -18,8 +18,6 @@ from objectspace.data.generate import generate
 from objectspace.data.sample import Sample
 from objectspace.errors import UserError
 
-pytest.importorskip("ocatari")
-
 AGENTS = """
 calls = []
 
