@@ -82,3 +82,10 @@ def test_space_atari_channels_are_put_in_order(tmp_path: Path) -> None:
     assert list(splits) == ["train", "val"]
     _, one = convert(tmp_path / "src" / "Asterix-v0", "space-atari", tmp_path / "one")
     assert [record["game"] for record in one["train"].records.values()] == ["Asterix"]
+
+
+def test_a_data_set_of_ours_is_not_taken_for_bgr_images(tmp_path: Path) -> None:
+    save(tmp_path / "src" / "ours" / "train" / "images" / "0.png", picture(0))
+    (tmp_path / "src" / "ours" / "dataset.json").write_text("{}")
+    with pytest.raises(UserError, match="RGB already"):
+        convert(tmp_path / "src", "space-atari", tmp_path / "out")

@@ -25,6 +25,8 @@ class SpaceAtari(FileConverter):
         for directory in games:
             if not directory.is_dir() or directory.name.startswith("."):
                 continue
+            if (directory / "dataset.json").exists():
+                raise UserError(f"{directory} is a data set of ours, in RGB already: there is nothing to convert")
             game = directory.resolve().name.removesuffix("-v0")
             for split, folder in split_directories(directory, self.options).items():
                 entries = [Entry(path, path.relative_to(self.root).as_posix(), game) for path in list_images(folder)]
