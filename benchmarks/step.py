@@ -1,6 +1,6 @@
 """A full training step (forward, backward, both optimisers): the fast path against full canvases.
 
-python -m benchmarks.step [--grids 4 8 16 32] [--repeats 3] [--batch 12]
+python -m benchmarks.step [--grids 4 8 16 32] [--repeats 3] [--batch 12] [--few]
 
 Times are taken alternately in one process; peak memory comes from a process of its own for each, less what it holds
 before the first step. "n objects" is a budget of so many objects an image; the dense version always draws all cells.
@@ -107,6 +107,23 @@ def measure(grid: int, batch: int, repeats: int) -> list[dict[str, object]]:
     return rows
 
 
+def compare_grids(grids: list[int], batch: int, repeats: int) -> list[dict[str, object]]:
+    """The fast path with few objects, alternately at several grids: the cost should not follow the cells."""
+    steppers = {grid: stepper("few", grid, batch) for grid in grids}
+    times: dict[int, list[float]] = {grid: [] for grid in grids}
+    for round_number in range(repeats + 1):
+        for grid, step in steppers.items():
+            start = time.perf_counter()
+            step()
+            if round_number:
+                times[grid].append(time.perf_counter() - start)
+    first = median(times[grids[0]])
+    return [
+        {"grid": grid, "seconds": median(times[grid]), f"against grid {grids[0]}": median(times[grid]) / first}
+        for grid in grids
+    ]
+
+
 def plot(rows: list[dict[str, object]]) -> None:
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     for axes, key in zip(figure.subplots(1, 2), ("seconds", "peak GB"), strict=True):
@@ -127,8 +144,12 @@ def main() -> None:
     parser.add_argument("--grids", type=int, nargs="+", default=[4, 8, 16, 32])
     parser.add_argument("--batch", type=int, default=12)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--few", action="store_true", help=f"only {OBJECTS} objects, the grids against one another")
     parser.add_argument("--memory-of", nargs=3, metavar=("KIND", "GRID", "BATCH"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.few:
+        report("step-few", compare_grids(arguments.grids, arguments.batch, arguments.repeats))
+        return
     if arguments.memory_of:
         kind, grid, batch = arguments.memory_of
         print_memory(kind, int(grid), int(batch))
