@@ -79,6 +79,14 @@ def test_no_model_imports_another(path: Path) -> None:
         assert not any(name.startswith(f"objectspace.models.{other}.") for other in others), name
 
 
+def test_training_knows_models_by_their_protocol_only() -> None:
+    files = [path for path in FILES if room_of(path) == "training"]
+    assert files
+    for path in files:
+        known = {name for name in imports_of(path) if name.startswith("objectspace.models.")}
+        assert all(name.startswith(("objectspace.models.base.", "objectspace.models.create")) for name in known), path
+
+
 @pytest.mark.parametrize("path", [path for path in FILES if room_of(path) in ONLY_TORCH], ids=lambda path: path.stem)
 def test_tensor_functions_touch_no_files_and_print_nothing(path: Path) -> None:
     outside = {name.split(".")[0] for name in imports_of(path)} - {"objectspace", "torch"}

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -67,6 +68,10 @@ class SceneModel(nn.Module, ABC):
     @abstractmethod
     def sample(self, count: int, generator: torch.Generator | None = None) -> list[Scene]:
         """Draw scenes from the prior."""
+
+    @abstractmethod
+    def save_pretrained(self, directory: str | Path) -> None:
+        """Write the model into a folder, from which `objectspace.load` gets it back."""
 
     @abstractmethod
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:

@@ -15,8 +15,7 @@ from objectspace.config import Recipe
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError
-from objectspace.models.pretrained import save_pretrained
-from objectspace.models.space import Space
+from objectspace.models import create
 from objectspace.training import checkpoint, optimisers
 from objectspace.training.loop import Ended, Say, Start, State, restore, run_start
 from objectspace.training.step import Objective
@@ -142,7 +141,7 @@ def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _start(recipe: Recipe, fabric: Fabric, seed: int, train_set: Dataset, held_out: Dataset, run: Path) -> Start:
-    model = Space.create(recipe.model, recipe.anneal, seed)
+    model = create(recipe.model, recipe.anneal, seed)
     groups = model.parameter_groups()
     built = {name: optimisers.build(getattr(recipe.training, name), groups[name]) for name in groups}
     objective, *ready = fabric.setup(Objective(model, recipe.anneal), *built.values())
@@ -174,7 +173,6 @@ def _finish(start: Start, ended: Ended, failed: list[dict[str, Any]]) -> dict[st
         "data": str(start.train.root),
     }
     if start.fabric.is_global_zero:
-        assert isinstance(start.model, Space)
-        save_pretrained(start.model, start.run / "model")
+        start.model.save_pretrained(start.run / "model")
         write_json(start.run / "summary.json", summary)
     return summary
