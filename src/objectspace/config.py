@@ -98,6 +98,7 @@ class Background(Section):
     encoder_dim: Whole = 64  # features of the whole image
     hidden: Whole = 64  # LSTMs and the component prior
     fraction: Literal[1, 2, 4, 8] = 1  # components are decoded at 1/fraction of the resolution and upsampled
+    input_fraction: Literal[1, 2, 4] = 1  # the encoders read the image (and the masks) at 1/input_fraction
     prior_from_state: bool = False  # published code: a mask's prior is read off before its predecessor enters the LSTM
     strong_decoder: bool = False  # a sub-pixel decoder in place of the broadcast decoder
     encoder_channels: tuple[Whole, ...] = (64, 64, 64, 64)
@@ -150,8 +151,9 @@ class Space(Section):
                 f"a grid of {rows} x {columns} does not fit an image of {height} x {width}: cells must be squares of "
                 f"4, 8, 16, 32 or 64 pixels, so grids of {', '.join(fitting) or 'no size'} fit"
             )
-        if height % 16 or width % 16:
-            raise ValueError(f"image_size {height} x {width}: both sides must be multiples of 16")
+        unit = 16 * self.background.input_fraction
+        if height % unit or width % unit:
+            raise ValueError(f"image_size {height} x {width}: both sides must be multiples of {unit}")
         return self
 
 

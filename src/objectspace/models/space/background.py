@@ -1,7 +1,8 @@
 """The background: K components, each with a mask and a picture, inferred one after another.
 
 Departs from the paper: the last component takes what the others leave, so its mask is not decoded; with `fraction`
-above 1 masks and pictures are decoded smaller and enlarged; with `strong_decoder` pictures come from the mask
+above 1 masks and pictures are decoded smaller and enlarged, with `input_fraction` above 1 images and masks are encoded
+smaller; with `strong_decoder` pictures come from the mask
 decoder's kind of net. Shapes: B images, K components, C H W image, D latent, E image features.
 """
 
@@ -67,7 +68,8 @@ class Background(nn.Module):
         self.config = config
         self.image_size = image_size
         size = _ceil(image_size[0], config.fraction), _ceil(image_size[1], config.fraction)
-        positions = (image_size[0] // 16) * (image_size[1] // 16)
+        unit = 16 * config.input_fraction
+        positions = (image_size[0] // unit) * (image_size[1] // unit)
         layers, dim = config.mask_decoder, config.component_dim
         self.image_encoder = halving_encoder(3, config.encoder_channels, positions, config.encoder_dim)
         self.z_mask_0 = nn.Parameter(torch.zeros(config.mask_dim))
@@ -128,7 +130,7 @@ class Background(nn.Module):
         return self.decode_components(components), self.decode_masks(mask_latent)
 
     def _infer_masks(self, images: Tensor, sample: bool, generator: torch.Generator | None) -> Gaussian:
-        features = F.elu(self.image_encoder(images))
+        features = F.elu(self.image_encoder(self._shrink(images)))
         count = len(images)
         latent, state, chain = self.z_mask_0.expand(count, -1), self.posterior.start(count), list[Gaussian]()
         for _ in range(self.config.components):
@@ -141,8 +143,10 @@ class Background(nn.Module):
     def _infer_components(
         self, images: Tensor, log_masks: Tensor, sample: bool, generator: torch.Generator | None
     ) -> Gaussian:
+        images = self._shrink(images)
         repeated = images[:, None].expand(-1, log_masks.shape[1], -1, -1, -1)
-        inputs = torch.cat([add_in_log_space(log_masks, MASK_EPSILON), repeated], dim=2).flatten(0, 1)
+        masks = self._shrink(add_in_log_space(log_masks, MASK_EPSILON).flatten(0, 1))
+        inputs = torch.cat([masks, repeated.flatten(0, 1)], dim=1)
         parameters = self.component_encoder(inputs.contiguous(memory_format=torch.channels_last))
         return gaussian(parameters.view(*log_masks.shape[:2], -1), sample, generator, LEAST_STD)
 
@@ -167,6 +171,9 @@ class Background(nn.Module):
             return state
         hidden, cell = self.prior.rnn(self.z_mask_0.expand(count, -1), state)
         return hidden, cell
+
+    def _shrink(self, pictures: Tensor) -> Tensor:
+        return pictures if self.config.input_fraction == 1 else F.avg_pool2d(pictures, self.config.input_fraction)
 
     def _enlarge(self, pictures: Tensor) -> Tensor:
         if self.config.fraction == 1:
