@@ -88,3 +88,8 @@ def test_nothing_predicted_and_nothing_true_are_defined() -> None:
 def test_bad_input_is_an_error_never_a_number(predictions: list, truths: list) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - each message differs
         paper_ap(predictions, truths, 0.5)
+
+
+def test_boxes_beyond_the_image_are_taken_as_they_are() -> None:
+    assert paper_ap([([[-2, 0, 2, 2]], [1])], [[BOX]], 0.5) == 0
+    assert paper_ap([([[-2, 0, 2, 2]], [1])], [[[-2, 0, 2, 2]]], 0.5) == 1

@@ -9,7 +9,6 @@ Every file is written under a temporary name and renamed, so a file that exists 
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,26 +16,12 @@ from typing import Any
 from objectspace import rle
 from objectspace.data.sample import Box, Sample
 from objectspace.errors import UserError
+from objectspace.files import write_atomically as write_atomically  # noqa: PLC0414 - known by this module
 
 SPLITS = ("train", "val", "test")
 FORMAT_VERSION = 1
 
 Json = dict[str, Any]
-
-
-def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
-    """Write a file that is either whole or not there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.writelines([content] if isinstance(content, bytes) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

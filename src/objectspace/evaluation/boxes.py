@@ -6,9 +6,12 @@ an image, both lists in the same order.
 The paper's average precision departs from COCO's: the precision is interpolated at the eleven recalls 0, 0.1, ..., 1;
 a prediction can match only the truth it overlaps most, with an IoU strictly above the threshold; when that truth is
 taken already by a better-scored prediction, it counts as false. Without perfect recall it cannot pass 10/11 = 0.909.
+
+Boxes are taken as they are, also where they reach beyond the image. NaN comes in as an error and goes out as
+"undefined", never as a number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,19 +50,18 @@ def paper_ap(predictions: Sequence[Prediction], truths: Sequence[ArrayLike], iou
     Equal scores keep their order. Without any truth there is nothing to recall and the value is NaN; with truths but no
     prediction it is 0.
     """
-    scores, correct, total = _match(predictions, truths, iou)
-    if total == 0:
-        return float("nan")
-    order = np.argsort(-scores, kind="stable")
-    hits = np.cumsum(correct[order])
-    precision, recall = hits / np.arange(1, len(hits) + 1), hits / total
-    reached = [precision[recall >= level].max(initial=0.0) for level in np.linspace(0, 1, 11)]
-    return float(np.mean(reached))
+    return _average_precision(_nearest_truths(predictions, truths), iou)
 
 
 def paper_ap_range(predictions: Sequence[Prediction], truths: Sequence[ArrayLike]) -> float:
     """The paper's AP over IoU thresholds [0.5 : 0.05 : 0.95], their mean."""
-    return float(np.mean([paper_ap(predictions, truths, threshold) for threshold in THRESHOLDS]))
+    return float(np.mean(paper_aps(predictions, truths)))
+
+
+def paper_aps(predictions: Sequence[Prediction], truths: Sequence[ArrayLike]) -> list[float]:
+    """The paper's AP at every one of `THRESHOLDS`, the first being 0.5."""
+    nearest = _nearest_truths(predictions, truths)
+    return [_average_precision(nearest, threshold) for threshold in THRESHOLDS]
 
 
 def count_errors(predictions: Sequence[Prediction], truths: Sequence[ArrayLike]) -> CountErrors:
@@ -79,6 +81,14 @@ def count_errors(predictions: Sequence[Prediction], truths: Sequence[ArrayLike])
     )
 
 
+def overlaps_of(predictions: Sequence[Prediction], truths: Sequence[ArrayLike]) -> Iterator[tuple[Floats, Floats]]:
+    """For every image the IoUs (n, m) of predictions and truths, and the scores (n,); everything is checked."""
+    _check_lengths(predictions, truths)
+    for (boxes, given_scores), truth in zip(predictions, truths, strict=True):
+        overlaps = iou(boxes, truth)
+        yield overlaps, as_scores(given_scores, len(overlaps))
+
+
 def as_boxes(boxes: ArrayLike) -> Floats:
     """Boxes as an array (n, 4), checked to be finite; one that is turned inside out covers nothing."""
     array = np.asarray(boxes, np.float64)
@@ -91,41 +101,55 @@ def as_boxes(boxes: ArrayLike) -> Floats:
     return array
 
 
+def as_scores(scores: ArrayLike, count: int) -> Floats:
+    """The scores (n,) of `count` boxes, checked to be finite."""
+    array = np.asarray(scores, np.float64).reshape(-1)
+    if len(array) != count or not np.isfinite(array).all():
+        raise ValueError(f"{count} boxes need as many finite scores, but have {array}")
+    return array
+
+
 def _area(boxes: Floats) -> Floats:
     return np.asarray((boxes[:, 2:] - boxes[:, :2]).clip(min=0).prod(-1), np.float64)
 
 
-def _match(
-    predictions: Sequence[Prediction], truths: Sequence[ArrayLike], threshold: float
-) -> tuple[Floats, NDArray[np.bool_], int]:
-    """Scores (n,) and correctness (n,) of all predictions, and the number of truths."""
-    _check_lengths(predictions, truths)
-    all_scores: list[Floats] = []
-    all_correct: list[NDArray[np.bool_]] = []
-    for (boxes, given_scores), truth in zip(predictions, truths, strict=True):
-        scores = np.asarray(given_scores, np.float64).reshape(-1)
-        overlaps = iou(boxes, truth)  # (n, m)
-        if len(scores) != len(overlaps) or not np.isfinite(scores).all():
-            raise ValueError(f"{len(overlaps)} boxes need as many finite scores, but have {scores}")
+@dataclass(frozen=True)
+class _Nearest:
+    """All n predictions of all images, each with the truth it overlaps most."""
+
+    scores: Floats  # (n,)
+    overlaps: Floats  # (n,) IoU with that truth; 0 where the image has none
+    truths: NDArray[np.int64]  # (n,) its number among all truths
+    total: int  # truths in all
+
+
+def _nearest_truths(predictions: Sequence[Prediction], truths: Sequence[ArrayLike]) -> _Nearest:
+    all_scores, all_overlaps, all_truths, total = [np.zeros(0)], [np.zeros(0)], [np.zeros(0, np.int64)], 0
+    for overlaps, scores in overlaps_of(predictions, truths):
+        count = overlaps.shape[1]
+        if count:
+            all_overlaps.append(overlaps.max(1))
+            all_truths.append(overlaps.argmax(1) + total)
+        else:
+            all_overlaps.append(np.zeros(len(scores)))
+            all_truths.append(np.zeros(len(scores), np.int64))  # never looked at: the overlap is 0
         all_scores.append(scores)
-        all_correct.append(_correct(overlaps, scores, threshold))
-    total = sum(len(as_boxes(truth)) for truth in truths)
-    if not all_scores:
-        return np.zeros(0), np.zeros(0, np.bool_), total
-    return np.concatenate(all_scores), np.concatenate(all_correct), total
+        total += count
+    return _Nearest(np.concatenate(all_scores), np.concatenate(all_overlaps), np.concatenate(all_truths), total)
 
 
-def _correct(overlaps: Floats, scores: Floats, threshold: float) -> NDArray[np.bool_]:
-    correct = np.zeros(len(scores), np.bool_)
-    if overlaps.shape[1] == 0:
-        return correct
-    taken: set[int] = set()
-    for number in np.argsort(-scores, kind="stable"):
-        best = int(overlaps[number].argmax())
-        if overlaps[number, best] > threshold and best not in taken:
-            taken.add(best)
-            correct[number] = True
-    return correct
+def _average_precision(nearest: _Nearest, threshold: float) -> float:
+    if nearest.total == 0:
+        return float("nan")
+    order = np.argsort(-nearest.scores, kind="stable")
+    near = np.flatnonzero(nearest.overlaps[order] > threshold)
+    _, first = np.unique(nearest.truths[order][near], return_index=True)  # the best-scored prediction of each truth
+    correct = np.zeros(len(order), np.bool_)
+    correct[near[first]] = True
+    hits = np.cumsum(correct)
+    precision, recall = hits / np.arange(1, len(hits) + 1), hits / nearest.total
+    reached = [precision[recall >= level].max(initial=0.0) for level in np.linspace(0, 1, 11)]
+    return float(np.mean(reached))
 
 
 def _check_lengths(predictions: Sequence[Prediction], truths: Sequence[ArrayLike]) -> None:

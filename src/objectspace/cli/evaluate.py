@@ -1,0 +1,134 @@
+"""`objectspace evaluate`: how well a model takes the images of a data set apart."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from objectspace.cli.data import print_problems
+from objectspace.data.dataset import Dataset, splits_of
+from objectspace.data.store import write_json
+from objectspace.errors import UserError
+from objectspace.progress import Progress
+
+if TYPE_CHECKING:
+    from objectspace.evaluation.report import Report
+    from objectspace.models.base import SceneModel
+    from objectspace.models.space import Space
+    from objectspace.scene import Scene
+
+BATCH = 16  # images taken apart at a time
+
+CEILING = "the paper's AP looks at 11 recalls: without perfect recall it cannot pass 10/11 = 0.909"
+PAIRED = {
+    "ap50": "AP@0.5 (paper)",
+    "ap": "AP@[0.5:0.95] (paper)",
+    "coco_ap50": "AP@0.5 (COCO)",
+    "coco_ap": "AP@[0.5:0.95] (COCO)",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+}
+SINGLE = {
+    "count_error": "object count error rate",
+    "accuracy": "images with the right number of objects",
+    "overcount": "images with too many",
+    "undercount": "images with too few",
+    "fg_ari": "ARI of true objects' pixels",
+    "ari": "ARI",
+    "miou": "mIoU",
+    "mbo": "mBO",
+    "background_miou": "mIoU of floor, wall, ...",
+    "mse": "pixel MSE (sum over an image)",
+}
+
+
+def evaluate(
+    data: Annotated[Path, typer.Argument(help="The data set.")],
+    model: Annotated[str, typer.Option(help="A model's folder, or the name of a shipped one.")],
+    split: Annotated[str, typer.Option(help="Which split.")] = "test",
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many images.")] = None,
+) -> None:
+    """Measure a model: boxes, counts, masks and pixels against the truth."""
+    if split not in splits_of(data):
+        Dataset(data, split)  # says what is wrong, before a model is loaded
+    _check_target(json_file)
+
+    from objectspace import load
+
+    loaded = load(model)
+    report = measure_model(loaded, data, split, limit)
+    height, width = loaded.config.image_size
+    print_report(report, f"{model} on {split} of {data}, at {height} x {width}")
+    if json_file is not None:
+        source = {"model": model, "data": str(data), "split": split, "size": [height, width]}
+        try:
+            write_json(json_file, report.to_dict() | source)
+        except OSError as error:
+            raise UserError(f"cannot write the numbers to {json_file}: {error}") from error
+        print(f"all numbers: {json_file}")
+
+
+def measure_model(model: "Space", data: Path, split: str, limit: int | None = None) -> "Report":
+    """Measure a model on a split, or on its first `limit` images, read at the model's own size."""
+    from objectspace.evaluation.evaluate import evaluate as measure
+
+    dataset = Dataset(data, split, model.config.image_size)
+    print_problems(dataset.problems)
+    indices = range(min(limit or len(dataset), len(dataset)))
+    with Progress(f"evaluating {split}", len(indices)) as progress:
+        return measure(_scenes(model, dataset, len(indices), progress), dataset, indices=indices)
+
+
+def print_report(report: "Report", title: str) -> None:
+    """The numbers as tables: boxes in both pairings side by side, then the rest."""
+    print(
+        f"{title}: {report.images} images, {report.objects} objects, {report.predicted} found, {report.seconds:.1f} s"
+    )
+    values = report.to_dict()
+    if not report.objects:
+        print("no object is annotated here, so only the pixels can be measured")
+    else:
+        boxes = Table("boxes", box=None, header_style="bold", padding=(0, 2, 0, 0))
+        boxes.add_column("visible", justify="right")
+        boxes.add_column("projected", justify="right")
+        for key, name in PAIRED.items():
+            at = f" at IoU {report.iou:g}" if key in ("precision", "recall", "f1") else ""
+            boxes.add_row(name + at, _text(values[key]), _text(values[f"projected_{key}"]))
+        Console().print(boxes)
+        print(f"({CEILING})")
+    rest = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    rest.add_column()
+    rest.add_column(justify="right")
+    for key, name in SINGLE.items():
+        if values[key] is not None:
+            rest.add_row(name, _text(values[key]))
+    Console().print(rest)
+
+
+def _scenes(model: "SceneModel", dataset: Dataset, count: int, progress: Progress) -> Iterator["Scene"]:
+    """The first images taken apart, a batch at a time."""
+    for start in range(0, count, BATCH):
+        for scene in model.decompose(list(dataset.images[start : min(start + BATCH, count)])):
+            yield scene
+            progress.advance()
+
+
+def _text(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.3f}"
+
+
+def _check_target(path: Path | None) -> None:
+    """Find out now, not after an hour, that the numbers cannot be written."""
+    if path is None:
+        return
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(f"cannot write the numbers to {path}: give a file in a directory that can be written")

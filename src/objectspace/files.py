@@ -1,0 +1,30 @@
+"""Files that are either whole or not there."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: bytes | Iterable[bytes], durable: bool = True) -> None:
+    """Write a file that is either whole or not there.
+
+    Without `durable` that holds for a program that is killed, but not for a power cut: for files of which there are
+    many, where waiting for the disk each time would take longer than making them.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def shown(path: str) -> str:
+    """A path as text that can be printed and written anywhere; bytes that are no text become escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

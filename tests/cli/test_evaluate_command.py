@@ -1,0 +1,132 @@
+"""`objectspace evaluate`, with a small untrained model whose objects can be seen."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from objectspace.cli.evaluate import evaluate
+from objectspace.data import Dataset
+from objectspace.data.generate import generate
+from objectspace.data.journal import Stream
+from objectspace.data.sprites import SpritesSource
+from objectspace.errors import UserError
+from objectspace.evaluation.boxes import count_errors, paper_ap
+from objectspace.models import create, load
+from oracle.small import small_config
+
+KEYS = (
+    "ap50 ap count_error accuracy overcount undercount mse coco_ap50 coco_ap fg_ari ari miou mbo precision recall f1 "
+    "images objects seconds model data split"
+)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("evaluate")
+
+
+@pytest.fixture(scope="module")
+def sprites(root: Path) -> Path:
+    source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.4, most=2)
+    generate(source, root / "sprites", [Stream("test", 20)], workers=1)
+    return root / "sprites"
+
+
+@pytest.fixture(scope="module")
+def model(root: Path) -> Path:
+    torch.set_num_threads(1)
+    made = create(small_config(), seed=1)
+    with torch.no_grad():
+        made.foreground.glimpse_decoder.dec_alpha.bias.fill_(4)  # opaque
+    made.save_pretrained(root / "model")
+    return root / "model"
+
+
+def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "objectspace", "evaluate", *map(str, arguments)]
+    environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_it_measures_prints_and_writes(sprites: Path, model: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "numbers.json"
+    done = run(sprites, "--model", model, "--split", "test", "--json", target)
+    numbers = json.loads(target.read_text())
+    assert set(KEYS.split()) <= numbers.keys()
+    assert (numbers["images"], numbers["split"], numbers["data"]) == (20, "test", str(sprites))
+    assert [path.name for path in target.parent.iterdir()] == ["numbers.json"]
+    assert "10/11 = 0.909" in done.stdout
+    assert "visible" in done.stdout
+    assert "projected" in done.stdout
+    assert f"{numbers['mse']:.3f}" in done.stdout
+    assert "20/20" in done.stderr, "progress"
+
+
+def test_the_numbers_are_those_of_the_models_scenes(sprites: Path, model: Path, tmp_path: Path) -> None:
+    evaluate(sprites, str(model), "test", tmp_path / "numbers.json", 18)
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    dataset = Dataset(sprites, "test")
+    scenes = load(model).decompose([dataset.images[index] for index in range(18)])
+    assert sum(len(scene.objects) for scene in scenes) == numbers["predicted"] > 0
+    visible = [(scene.boxes, scene.scores) for scene in scenes], [dataset.visible_boxes(n) for n in range(18)]
+    projected = [(scene.where_boxes, scene.scores) for scene in scenes], [dataset.boxes(n) for n in range(18)]
+    assert numbers["ap50"] == pytest.approx(paper_ap(*visible, 0.5), abs=1e-9)
+    assert numbers["projected_ap50"] == pytest.approx(paper_ap(*projected, 0.5), abs=1e-9)
+    assert numbers["count_error"] == pytest.approx(count_errors(*visible).error_rate)
+    errors = [np.square(dataset.images[n] / 255 - scene.reconstruction / 255).sum() for n, scene in enumerate(scenes)]
+    assert numbers["mse"] == pytest.approx(np.mean(errors))
+
+
+def test_images_of_other_sizes_are_measured_at_the_models(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = SpritesSource(height=48, width=64, smallest=0.3, largest=0.4, most=2)
+    generate(source, tmp_path / "set", [Stream("test", 3)], workers=1)
+    evaluate(tmp_path / "set", str(model), "test", tmp_path / "numbers.json")
+    assert "at 32 x 32" in capsys.readouterr().out
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert numbers["size"] == [32, 32]
+    assert numbers["mbo"] > 0
+
+
+def test_pictures_without_truth_of_mixed_sizes_give_the_pixel_error(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "set" / "test" / "images").mkdir(parents=True)
+    for number in range(3):
+        Image.new("RGB", (20 + number, 30), (50, 60, 70)).save(tmp_path / "set" / "test" / "images" / f"{number}.png")
+    evaluate(tmp_path / "set", str(model), "test", tmp_path / "numbers.json", limit=99)
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert numbers["mse"] > 0
+    assert (numbers["images"], numbers["objects"]) == (3, 0)
+    assert [numbers[key] for key in ("ap50", "projected_ap", "coco_ap", "ari", "recall", "accuracy")] == [None] * 6
+    said = capsys.readouterr().out
+    assert "only the pixels" in said
+    assert "AP" not in said
+
+
+def test_bad_input_is_explained(sprites: Path, model: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no split 'tset'; it has test"):
+        evaluate(sprites, str(model), "tset")
+    with pytest.raises(UserError, match="no directory"):
+        evaluate(tmp_path / "absent", str(model), "test")
+    with pytest.raises(UserError, match="not a data set"):
+        evaluate(tmp_path, str(model), "test")
+    with pytest.raises(UserError, match="no model 'absent'"):
+        evaluate(sprites, "absent", "test")
+    with pytest.raises(UserError, match="cannot write the numbers"):
+        evaluate(sprites, str(model), "test", tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="cannot write the numbers"):
+        evaluate(sprites, str(model), "test", tmp_path / "file" / "numbers.json")
+    assert "no model" in run(sprites, "--model", tmp_path / "absent", code=2).stderr
