@@ -13,7 +13,7 @@ help: ## Show this menu
 demo: $(VENV)/.ready ## Set up, generate two dozen scenes, leave demo/scenes.png
 	$(BIN)/objectspace demo
 
-test: lint ## Set up, check style and types, run all tests
+test: lint $(VENV)/.browser ## Set up, check style and types, run all tests
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.ready ## Set up, check style and types
@@ -35,4 +35,9 @@ $(VENV)/.ready: pyproject.toml constraints.txt scripts/system-libraries
 	scripts/system-libraries
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[all,dev]"
+	touch $@
+
+# Only the tests need it.
+$(VENV)/.browser: $(VENV)/.ready
+	scripts/system-libraries browser
 	touch $@

@@ -1,0 +1,133 @@
+"""`report.html`: scenes as a page to look at, one file that needs nothing else and fetches nothing.
+
+Reads images and their `Scene`s one at a time; the sections wait in a temporary file until the summary above them is
+known, so memory does not grow with their number. The page appears under its name whole, or not at all.
+
+The page forbids itself the network (`Content-Security-Policy`), and any style or script but its own, by their hashes.
+"""
+
+import base64
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from importlib import resources
+from itertools import chain
+from pathlib import Path
+from string import Template
+from types import TracebackType
+from typing import IO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from objectspace import __version__
+from objectspace.errors import UserError
+from objectspace.evaluation.boxes import as_boxes
+from objectspace.files import write_atomically
+from objectspace.reports.page.markup import escaped
+from objectspace.reports.page.section import section
+from objectspace.reports.page.summary import MEASURES, PROJECTED, Tally, summary
+from objectspace.scene import Picture, Scene
+
+SECTIONS = "<!-- sections -->"
+# Without JavaScript, each object number that is to be lit needs a rule; a page with more objects is still complete.
+MOST_RULES = 128
+
+
+class ReportWriter:
+    """Writes a page: `with ReportWriter(path, title, model) as report: report.add(...)`."""
+
+    def __init__(self, path: Path, title: str, model: str) -> None:
+        self._path, self._title, self._model = Path(path), title, model
+        self._metrics: dict[str, float | None] = {}
+        self._tally = Tally()
+        self._sections: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        if self._path.is_dir():
+            raise UserError(f"{self._path} is a directory; the report needs the name of a file, such as report.html")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            # Without a name: gone when it is closed, however that comes about.
+            self._sections = tempfile.TemporaryFile(dir=self._path.parent)
+        except OSError as error:
+            raise UserError(f"cannot write a report into {self._path.parent}: {error.strerror}") from error
+        return self
+
+    def add(self, name: str, image: Picture, scene: Scene, truth: NDArray[np.float64] | None = None) -> None:
+        """Add an image (H, W, 3) with its scene and, where they are known, the true boxes (m, 4)."""
+        if self._sections is None:
+            raise ValueError("a report takes images only inside its with block")
+        if image.shape != (scene.height, scene.width, 3) or image.dtype != np.uint8:
+            size = f"({scene.height}, {scene.width}, 3)"
+            raise ValueError(f"the image must be uint8 {size} as its scene, but is {image.dtype} {image.shape}")
+        boxes = None if truth is None else as_boxes(truth)
+        content = section(self._tally.images + 1, name, image, scene, boxes)
+        self._sections.write(content.encode())
+        self._tally.add(scene, boxes)
+
+    def metrics(self, values: Mapping[str, object]) -> None:
+        """Numbers for the summary, by the keys of `objectspace evaluate`; None is one that is not defined.
+
+        What is no number and no known measure is left out, so the whole table of an evaluation can be given.
+        """
+        for key, value in values.items():
+            if isinstance(value, int | float):
+                self._metrics[key] = float(value)
+            elif value is None and key.removeprefix(PROJECTED) in MEASURES:
+                self._metrics[key] = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._sections is not None
+        with self._sections as sections:
+            self._sections = None
+            if kind is None:
+                self._assemble(sections)
+
+    def _assemble(self, sections: IO[bytes]) -> None:
+        head, tail = self._frame()
+        sections.seek(0)
+        parts = iter(lambda: sections.read(1 << 20), b"")
+        try:
+            write_atomically(self._path, chain([head.encode()], parts, [tail.encode()]))
+        except OSError as error:
+            raise UserError(f"cannot write {self._path}: {error.strerror}") from error
+
+    def _frame(self) -> tuple[str, str]:
+        """What comes before the sections and after them."""
+        style = _part("style.css") + _rules(min(self._tally.most, MOST_RULES))
+        script = _part("script.js")
+        values = {
+            "title": escaped(self._title),
+            "policy": _policy(style, script),
+            "style": style,
+            "script": script,
+            "summary": summary(self._tally, self._model, self._metrics),
+            "version": __version__,
+        }
+        head, tail = _part("page.html").split(SECTIONS)
+        return Template(head).substitute(values), Template(tail).substitute(values)
+
+
+def _part(name: str) -> str:
+    return resources.files("objectspace.reports.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _rules(count: int) -> str:
+    """Style that lights an object's parts when one of them is pointed at, for pages that run no script."""
+    state = ":is(:hover, :focus-visible, :target)"
+    return "".join(f":root:not(.js) .scene:has(.thing.k{k}{state}) .k{k} {{ --lit: 1 }}\n" for k in range(count))
+
+
+def _policy(style: str, script: str) -> str:
+    """No network at all, pictures from within the page, and only this style and this script."""
+    return (
+        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}';"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

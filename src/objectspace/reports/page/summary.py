@@ -1,0 +1,144 @@
+"""The top of the page: what was looked at, the numbers, and how many objects of what size there are.
+
+Reads scenes one at a time, and keeps only counts of them; gives HTML.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from objectspace.reports.page.histogram import histogram
+from objectspace.reports.page.markup import escaped, number
+from objectspace.scene import Scene
+
+PROJECTED = "projected_"
+
+# key -> what people call it, what it means
+MEASURES = {
+    "ap50": (
+        "AP at IoU 0.5",
+        "Average precision of the boxes by the paper's 11 points: at most 10/11 = 0.909 without perfect recall.",
+    ),
+    "ap": ("AP, IoU 0.5 to 0.95", "The same, averaged over ten IoU thresholds; the same bound of 0.909 holds."),
+    "coco_ap50": ("COCO AP at IoU 0.5", "Average precision of the boxes by the COCO definition; 1 is perfect."),
+    "coco_ap": ("COCO AP, IoU 0.5 to 0.95", "The same, averaged over ten IoU thresholds."),
+    "precision": ("precision", "Share of the found boxes that match a true one; 1 is perfect."),
+    "recall": ("recall", "Share of the true boxes that were found; 1 is perfect."),
+    "f1": ("F1", "Harmonic mean of precision and recall; 1 is perfect."),
+    "count_error": ("count error", "Mean of |found − true| / true objects an image; 0 is perfect."),
+    "accuracy": ("count accuracy", "Share of the images with exactly the right number of objects; 1 is perfect."),
+    "overcount": ("overcount", "Images in which too many objects were found; 0 is perfect."),
+    "undercount": ("undercount", "Images in which too few objects were found; 0 is perfect."),
+    "fg_ari": ("foreground ARI", "Agreement of the segmentation with the true objects, on their pixels; 1 is perfect."),
+    "ari": ("ARI", "Agreement of the segmentation with the truth on all pixels; 1 is perfect, 0 is chance."),
+    "miou": ("mIoU", "Mean overlap of true masks with the found masks matched to them; 1 is perfect."),
+    "mbo": ("mBO", "Mean overlap of true masks with the best found mask for each; 1 is perfect."),
+    "background_miou": (
+        "background mIoU",
+        "Mean overlap of the background's true parts with components; 1 is best.",
+    ),
+    "mse": ("pixel MSE", "Squared error of a reconstruction, summed over pixels and colours (0 to 1); 0 is perfect."),
+    "images": ("images", "Images that were measured."),
+    "mask_images": ("images with masks", "Images whose segmentation was measured."),
+    "empty_images": ("empty images", "Images without a true object: they count in all but the count error."),
+    "objects": ("true objects", "Objects in these images."),
+    "predicted": ("found objects", "Objects that were found in them."),
+    "iou": ("IoU threshold", "How much a found box must overlap a true one, for precision, recall and F1."),
+    "seconds": ("seconds", "How long it took."),
+}
+WHOLE = {"overcount", "undercount", "images", "mask_images", "empty_images", "objects", "predicted", "seconds"}
+
+
+class Tally:
+    """Counts over all images; its size does not grow with their number."""
+
+    def __init__(self) -> None:
+        self.images = self.objects = self.most = 0
+        self.counts: Counter[int] = Counter()  # objects in an image -> images
+        self.sizes: Counter[int] = Counter()  # side of an object in pixels -> objects
+        self.true_counts: Counter[int] = Counter()
+        self.true_sizes: Counter[int] = Counter()
+
+    def add(self, scene: Scene, truth: NDArray[np.float64] | None) -> None:
+        self.images += 1
+        self.objects += len(scene.objects)
+        self.most = max(self.most, len(scene.objects))
+        self.counts[len(scene.objects)] += 1
+        self.sizes.update(_sides(scene.boxes))
+        if truth is not None:
+            self.true_counts[len(truth)] += 1
+            self.true_sizes.update(_sides(truth))
+
+
+def summary(tally: Tally, model: str, metrics: Mapping[str, float | None]) -> str:
+    """The summary as HTML, without its heading."""
+    average = number(tally.objects / tally.images, 1) if tally.images else "–"
+    facts = {"model": escaped(model), "images": str(tally.images), "objects": str(tally.objects)}
+    tiles = "".join(
+        f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in (facts | {"objects an image": average}).items()
+    )
+    return f'<dl class="facts">{tiles}</dl>{_charts(tally)}{_table(metrics)}'
+
+
+def _sides(boxes: NDArray[np.float64]) -> list[int]:
+    """The side of a square as large as the box, in whole pixels."""
+    lengths = (boxes[:, 2:] - boxes[:, :2]).clip(min=0)
+    return [round(side) for side in np.sqrt(lengths.prod(axis=1)).tolist()]
+
+
+def _charts(tally: Tally) -> str:
+    if not tally.images:
+        return ""
+    known = bool(tally.true_counts)
+    note = ' <span class="note">found filled, truth dashed</span>' if known else ""
+    counts = histogram(tally.counts, tally.true_counts if known else None, "objects in an image", "image")
+    charts = f"<figure>{counts}<figcaption>How many objects an image has{note}</figcaption></figure>"
+    if tally.objects or tally.true_sizes:
+        sizes = histogram(tally.sizes, tally.true_sizes if known else None, "√(width × height) in pixels", "object")
+        charts += f"<figure>{sizes}<figcaption>How large the objects are{note}</figcaption></figure>"
+    return f'<div class="charts">{charts}</div>'
+
+
+def _table(metrics: Mapping[str, float | None]) -> str:
+    """One row a measure; where it was measured on whole objects as well, that stands beside it."""
+    if not metrics:
+        return ""
+    keys = _ordered({key.removeprefix(PROJECTED) for key in metrics})
+    twice = any(key.startswith(PROJECTED) for key in metrics)
+    heads = ["visible", "projected"] if twice else ["value"]
+    cells = "".join(f'<th scope="col" class="value">{head}</th>' for head in heads)
+    rows = "".join(_row(key, metrics, twice) for key in keys)
+    words = "visible: boxes around what can be seen; projected: around whole objects, hidden parts included."
+    note = f'<p class="note">{words}</p>' if twice else ""
+    return (
+        '<table class="metrics"><caption>Measured against the truth</caption>'
+        f'<thead><tr><th scope="col">measure</th>{cells}<th scope="col">meaning</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table>{note}"
+    )
+
+
+def _row(key: str, metrics: Mapping[str, float | None], twice: bool) -> str:
+    name, meaning = MEASURES.get(key, (key, ""))
+    values = [_value(key, metrics), *([_value(PROJECTED + key, metrics)] if twice else [])]
+    cells = "".join(f'<td class="value">{value}</td>' for value in values)
+    return f'<tr><th scope="row">{escaped(name)}</th>{cells}<td class="meaning">{meaning}</td></tr>'
+
+
+def _value(key: str, metrics: Mapping[str, float | None]) -> str:
+    if key not in metrics:
+        return ""
+    value = metrics[key]
+    if value is None or not math.isfinite(value):
+        return "–"  # not defined for these images
+    if key.removeprefix(PROJECTED) in WHOLE:
+        return str(round(value))
+    return f"{value:.2g}" if 0 < abs(value) < 0.01 else f"{value:.3f}"
+
+
+def _ordered(keys: Iterable[str]) -> list[str]:
+    """The measures in the order of the table above, those that it does not know at the end."""
+    place = {key: index for index, key in enumerate(MEASURES)}
+    return sorted(keys, key=lambda key: (place.get(key, len(place)), key))
