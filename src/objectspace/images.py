@@ -17,6 +17,8 @@ import os
 import re
 import stat
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -32,6 +34,7 @@ _KINDS = ("apng", "avif", "bmp", "gif", "jp2", "jpeg", "jpg", "pbm", "pgm", "png
 SUFFIXES = frozenset(f".{kind}" for kind in _KINDS)
 # Whatever a file's name says, its content decides, and Pillow would hand some kinds (EPS) to an interpreter.
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "DIB", "TIFF", "WEBP", "PPM", "TGA", "JPEG2000", "AVIF", "ICO")
+_MOVING = ("GIF", "PNG", "WEBP", "TIFF")  # a JPEG's further pictures are thumbnails and depth maps
 _ORIENTATION = 0x0112  # the EXIF tag
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -64,6 +67,32 @@ def read_image(
         with _open(source) as file:
             return _decode(file, at_least, matte)
     return _decode(source, at_least, matte)
+
+
+def read_frames(path: Path, matte: int | None = 255) -> Iterator[tuple[int | None, NDArray[np.uint8]]]:
+    """Every frame of an animation, or page of a TIFF, with its number from 0; of any other image the one, with None.
+
+    Frames are decoded one at a time. `BadImage` is raised where it is met: the frames before it are good.
+    """
+    with _open(path) as file:
+        with _explained():
+            _check_content(file)
+            image = Image.open(file, formats=_formats())
+            _check_size(*image.size)
+            moving = image.format in _MOVING and getattr(image, "is_animated", False)
+        number = 0
+        while True:
+            with _explained():
+                try:
+                    image.seek(number)
+                except EOFError:
+                    return
+                image.load()
+                pixels = _upright_rgb(image, matte)
+            yield number if moving else None, pixels
+            if not moving:
+                return
+            number += 1
 
 
 def from_pil(image: Image.Image, matte: int | None = 255) -> NDArray[np.uint8]:
@@ -139,21 +168,25 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _decode(file: IO[bytes], at_least: tuple[int, int] | None, matte: int | None) -> NDArray[np.uint8]:
-    file.seek(0)
-    if not file.read(1):
-        raise BadImage("is empty (0 bytes)")
-    file.seek(0)
+    with _explained():
+        _check_content(file)
+        with Image.open(file, formats=_formats()) as image:
+            _check_size(*image.size)
+            if at_least is not None and image.format in ("JPEG", "MPO"):
+                height, width = at_least if _orientation(image) < 5 else at_least[::-1]
+                image.draft(None, (width, height))
+            image.load()
+            return _upright_rgb(image, matte)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Whatever goes wrong while a file is decoded becomes a `BadImage` with a plain reason."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked below
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked by us
         warnings.simplefilter("ignore", UserWarning)  # Pillow's remarks on odd metadata
         try:
-            with Image.open(file, formats=_formats()) as image:
-                _check_size(*image.size)
-                if at_least is not None and image.format in ("JPEG", "MPO"):
-                    height, width = at_least if _orientation(image) < 5 else at_least[::-1]
-                    image.draft(None, (width, height))
-                image.load()
-                return _upright_rgb(image, matte)
+            yield
         except BadImage:
             raise
         except UnidentifiedImageError as error:
@@ -164,6 +197,13 @@ def _decode(file: IO[bytes], at_least: tuple[int, int] | None, matte: int | None
             raise BadImage("does not fit into memory") from error
         except Exception as error:  # decoders meet foreign bytes with exceptions of every kind
             raise BadImage(f"is truncated or damaged: {error or type(error).__name__}") from error
+
+
+def _check_content(file: IO[bytes]) -> None:
+    file.seek(0)
+    if not file.read(1):
+        raise BadImage("is empty (0 bytes)")
+    file.seek(0)
 
 
 @cache

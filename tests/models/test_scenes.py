@@ -100,6 +100,87 @@ def test_hidden_and_tiny_objects_are_dropped_unless_asked_for(model, picture):
     assert model.decompose(picture, least_pixels=1000)[0].objects == ()
 
 
+ASKED = [(False, False), (True, False), (False, True)]  # background, pictures
+SIZES = [(40, 56), (32, 32), (40, 56), (3, 200), (1, 1), (40, 56)]
+
+
+@pytest.fixture(scope="module")
+def pictures() -> list[np.ndarray]:
+    generator = np.random.default_rng(1)
+    return [generator.integers(0, 255, (*size, 3), dtype=np.uint8) for size in SIZES]
+
+
+@pytest.mark.parametrize(("background", "pictured"), ASKED)
+def test_what_is_asked_for_does_not_depend_on_what_is_not(model, pictures, background, pictured):
+    options = {"least_pixels": 3, "least_visible": 0.1}
+    full = model.decompose(pictures, **options)
+    part = model.decompose(pictures, background=background, pictures=pictured, **options)
+    assert sum(len(scene.objects) for scene in full) > 10
+    for left, right in zip(full, part, strict=True):
+        assert np.array_equal(left.boxes, right.boxes)
+        assert np.array_equal(left.where_boxes, right.where_boxes)
+        assert np.array_equal(left.scores, right.scores)
+        for a, b in zip(left.objects, right.objects, strict=True):
+            assert np.array_equal(a.mask, b.mask)
+            assert np.array_equal(a.what, b.what)
+            assert a.depth == b.depth
+            assert (b.crop is not None) == pictured
+            assert not pictured or np.array_equal(a.crop, b.crop)
+        assert len(right.components) == (3 if background else 0)
+        for a, b in zip(left.components[: len(right.components)], right.components, strict=True):
+            assert np.array_equal(a.mask, b.mask)
+            assert b.image is None
+        assert right.reconstruction is None
+        assert right.background is None
+        assert (right.foreground is not None) == pictured
+        assert not pictured or np.array_equal(left.foreground, right.foreground)
+        assert not pictured or np.array_equal(left.alpha, right.alpha)
+
+
+def test_a_scene_without_pictures_is_small(model):
+    image = np.random.default_rng(2).integers(0, 255, (128, 128, 3), dtype=np.uint8)
+    whole, bare = (model.decompose(image, background=asked, pictures=asked)[0].to_json() for asked in (True, False))
+    assert len(bare) < 15_000
+    assert len(bare) < len(whole) / 10
+
+
+def test_nothing_is_computed_in_vain(model, picture, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise AssertionError("this was not asked for")
+
+    glimpses: list[int] = []
+    handle = model.foreground.glimpse_encoder.register_forward_pre_hook(lambda _, given: glimpses.append(len(given[0])))
+    monkeypatch.setattr(model.background, "decode_components", refuse)
+    model.decompose(picture, pictures=False)
+    monkeypatch.setattr(model.background, "infer_masks", refuse)
+    monkeypatch.setattr("objectspace.models.space.scenes.draw", refuse)
+    scene = model.decompose(picture, threshold=0.9, background=False, pictures=False, least_pixels=0)[0]
+    handle.remove()
+    every = model.decompose(picture, 0.9, background=False, pictures=False, least_pixels=0, least_visible=0)[0]
+    assert len(scene.objects) <= len(every.objects) <= glimpses[1] < glimpses[0] <= 16
+
+
+def test_images_drawn_together_and_in_parts_are_the_same(model, pictures, monkeypatch):
+    together = model.decompose(pictures, batch=6)
+    monkeypatch.setattr("objectspace.models.space.scenes._CANVAS", 2 * 40 * 56)
+    for one, two in zip(together, model.decompose(pictures, batch=6), strict=True):
+        assert same(one, two)
+        assert all(np.array_equal(a.mask, b.mask) for a, b in zip(one.objects, two.objects, strict=True))
+
+
+def test_a_scene_does_not_depend_on_the_others_in_its_batch(model, pictures):
+    for picture, one in zip(pictures, model.decompose(pictures, batch=6), strict=True):
+        alone = model.decompose(picture)[0]
+        assert len(alone.objects) == len(one.objects)
+        np.testing.assert_allclose(alone.where_boxes, one.where_boxes, atol=1e-3)
+        assert np.abs(alone.reconstruction.astype(int) - one.reconstruction).max() <= 1  # nets round by batch size
+
+
+def test_a_batch_of_no_images_is_refused(model, picture):
+    with pytest.raises(UserError, match="batch"):
+        model.decompose(picture, batch=0)
+
+
 def test_a_high_threshold_gives_no_objects(model, picture):
     scene = model.decompose(picture, threshold=1.0)[0]
     assert scene.objects == ()

@@ -62,8 +62,20 @@ class SceneModel(nn.Module, ABC):
         """Infer, reconstruct and score images (B, C, H, W) in [0, 1]; `stage=None` means `final`."""
 
     @abstractmethod
-    def decompose(self, images: Input | Sequence[Input], threshold: float = 0.5) -> list[Scene]:
-        """Take images of any size apart."""
+    def decompose(
+        self,
+        images: Input | Sequence[Input],
+        threshold: float = 0.5,
+        *,
+        background: bool = True,
+        pictures: bool = True,
+        batch: int = 16,
+    ) -> list[Scene]:
+        """Take images of any size apart, `batch` at a time.
+
+        Without `background` only the objects; without `pictures` only boxes, masks and latents. A model computes
+        no more than is asked for, and what is asked for does not depend on what is not.
+        """
 
     @abstractmethod
     def sample(self, count: int, generator: torch.Generator | None = None) -> list[Scene]:

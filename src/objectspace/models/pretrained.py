@@ -29,12 +29,19 @@ _LARGEST_HEADER = 10_000_000
 _DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64"}
 
 
-def save_pretrained(model: Space, directory: str | Path) -> None:
-    """Write the model into a folder, each file first under a temporary name."""
+def save_pretrained(model: Space, directory: str | Path, *, half: bool = False) -> None:
+    """Write the model into a folder, each file first under a temporary name.
+
+    `half` stores what was learned in half precision; running statistics, few and of any magnitude, keep theirs.
+    """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     content = {"format": FORMAT, "model": model.config.model_dump(mode="json"), "final": asdict(model.final)}
-    weights = {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    learned = {name for name, _ in model.named_parameters()} if half else set()
+    weights = {
+        name: (value.half() if name in learned else value).detach().cpu().contiguous()
+        for name, value in model.state_dict().items()
+    }
     for name in (CONFIG, WEIGHTS):
         part = directory / f".{name}.part"
         if name == CONFIG:

@@ -106,6 +106,14 @@ class Background(nn.Module):
             kl=self._kl(mask_latent, component_latent),
         )
 
+    def infer_masks(self, images: Tensor) -> Tensor:
+        """Only the log-masks (B, K, 1, H, W) of images, at the posterior means."""
+        return self.decode_masks(self._infer_masks(images, False, None).value)
+
+    def infer_means(self, images: Tensor, log_masks: Tensor) -> Tensor:
+        """Only the pictures (B, K, C, H, W) that go with those masks, at the posterior means."""
+        return self.decode_components(self._infer_components(images, log_masks, False, None).value)
+
     def decode_masks(self, latent: Tensor) -> Tensor:
         """Mask latents (B, K, D) -> log-masks (B, K, 1, H, W)."""
         count, components = latent.shape[:2]

@@ -24,9 +24,13 @@ def initialise(foreground: Foreground, config: Space, stage: Stage) -> None:
     assert presence.bias is not None
     scale.weight.mul_(init.weight_factor)
     scale.bias[:2] = stage.scale_prior_mean
-    scale.bias[2:] = _inverse_softplus(config.foreground.scale_prior_std)
+    scale.bias[2:] = _inverse_softplus(stage.scale_prior_std or config.foreground.scale_prior_std)
     presence.weight.mul_(init.weight_factor)
     presence.bias.fill_(init.presence_bias)
+    if init.what_std is not None:
+        what, dim = foreground.glimpse_encoder.enc_what, config.foreground.what_dim
+        what.weight[dim:].mul_(init.weight_factor)
+        what.bias[dim:] = _inverse_softplus(init.what_std)
     alpha_bias = foreground.glimpse_decoder.dec_alpha.bias
     assert alpha_bias is not None
     alpha_bias.fill_(init.alpha_bias)

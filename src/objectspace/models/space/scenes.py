@@ -1,14 +1,13 @@
 """From latents to `Scene`s and back: decompose, render, sample.
 
-An object is drawn as present (presence 1), straight at the size of the image it came from, so masks and boxes need no
-resizing. Its visible mask holds the pixels where its own weight times its alpha exceeds one half. Shapes: B images,
-M objects of one image, N cells, C H W image, g the glimpse's side, D latent.
+Only what is asked for is computed: boxes and masks need no background and no pictures, and only the cells that hold an
+object are looked at. Images of one size are worked on together. Shapes: B images, K components, C H W image, D latent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,53 +19,46 @@ from objectspace.errors import UserError
 from objectspace.models.base import Input
 from objectspace.models.inputs import Prepared, as_list, prepare, resize
 from objectspace.models.space.cells import Chosen
+from objectspace.models.space.drawing import Drawables, Visible, draw, look
 from objectspace.ops import geometry
-from objectspace.ops.compositing import SHARPNESS, Composite, composite, shifted_weight
-from objectspace.ops.resample import Windows, paste, plan_windows
-from objectspace.scene import Box, Component, Object, Picture, Scene
+from objectspace.ops.compositing import Composite
+from objectspace.scene import Component, Object, Picture, Scene
 
 if TYPE_CHECKING:
     from objectspace.models.space.space import Space
 
 _ANYWHERE = 1e6  # pixels; boxes are cut off there, so that they stay finite
+_CANVAS = 2**22  # pixels that are drawn together, so that memory does not grow with the batch
 
 
 @dataclass(frozen=True)
-class Drawables:
-    """The objects of one image, ready to be drawn at any size."""
+class Wanted:
+    """What is asked of `decompose`; see `Space.decompose`."""
 
-    where: Tensor  # (M, 4)
-    depth: Tensor  # (M,)
-    score: Tensor  # (M,)
-    what: Tensor  # (M, D)
-    picture: Tensor  # (M, C, g, g)
-    alpha: Tensor  # (M, 1, g, g)
-
-    def __getitem__(self, index: Tensor) -> Drawables:
-        parts = (self.where, self.depth, self.score, self.what, self.picture, self.alpha)
-        return Drawables(*(part[index] for part in parts))
+    threshold: float = 0.5
+    least_pixels: float = 10
+    least_visible: float = 0.3
+    background: bool = True
+    pictures: bool = True
 
 
 @dataclass(frozen=True)
-class Backdrop:
-    """The background of one image at the model's size."""
+class Backdrops:
+    """The backgrounds of some images at the model's size."""
 
-    image: Tensor  # (C, H, W)
-    masks: Tensor  # (K, H, W)
-    means: Tensor  # (K, C, H, W)
+    masks: Tensor  # (B, K, H, W)
+    means: Tensor | None  # (B, K, C, H, W), None where no pictures are wanted
+
+    def __getitem__(self, index: Tensor) -> Backdrops:
+        return Backdrops(self.masks[index], None if self.means is None else self.means[index])
 
 
-def decompose(
-    model: Space,
-    images: Input | Sequence[Input],
-    threshold: float,
-    least_pixels: float,
-    least_visible: float,
-    batch: int,
-) -> list[Scene]:
+def decompose(model: Space, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:
     """See `Space.decompose`."""
-    if not 0 <= threshold <= 1:
-        raise UserError(f"threshold is a probability between 0 and 1, not {threshold}")
+    if not 0 <= wanted.threshold <= 1:
+        raise UserError(f"threshold is a probability between 0 and 1, not {wanted.threshold}")
+    if batch < 1:
+        raise UserError(f"batch is how many images are worked on at a time, at least 1, not {batch}")
     inputs = as_list(images)
     scenes: list[Scene] = []
     with _evaluating(model):
@@ -75,9 +67,14 @@ def decompose(
                 prepare(image, model.config.image_size, start + number)
                 for number, image in enumerate(inputs[start : start + batch])
             ]
-            for item, drawables, backdrop in _infer(model, prepared, threshold):
-                least = least_pixels * item.height * item.width / (item.image.shape[1] * item.image.shape[2])
-                scenes.append(_scene(model, drawables, backdrop, (item.height, item.width), least, least_visible))
+            objects, backdrops = _infer(model, prepared, wanted)
+            made: dict[int, Scene] = {}
+            for numbers, size in _of_one_size(prepared):
+                index = torch.tensor(numbers, device=objects.image.device)
+                chosen = objects[torch.isin(objects.image, index).nonzero().flatten()]
+                behind = None if backdrops is None else backdrops[index]
+                made |= zip(numbers, _scenes(model, chosen, numbers, behind, size, wanted), strict=True)
+            scenes += [made[number] for number in range(len(prepared))]
     return scenes
 
 
@@ -96,7 +93,8 @@ def render(model: Space, scene: Scene) -> Picture:
     what = like.new_tensor(np.array(vectors, np.float32).reshape(len(vectors), dim))
     with _evaluating(model):
         picture, alpha = model.foreground.decode(what)
-        drawables = Drawables(
+        objects = Drawables(
+            image=torch.zeros(len(what), dtype=torch.long, device=like.device),
             where=geometry.from_boxes(like.new_tensor(scene.where_boxes), *size),
             depth=like.new_tensor([item.depth for item in scene.objects]),
             score=like.new_tensor(scene.scores),
@@ -105,7 +103,8 @@ def render(model: Space, scene: Scene) -> Picture:
             alpha=alpha,
         )
         background = torch.from_numpy(scene.background.copy()).to(like).permute(2, 0, 1) / 255
-        return _to_picture(model, _over(_draw(model, drawables, size), _swap(model, background)))
+        layers = draw(objects, _cells(model), (1, *size))
+        return _to_picture(model, _over(layers, 0, _swap(model, background)))
 
 
 def sample(model: Space, count: int, generator: torch.Generator | None, objects: float | None) -> list[Scene]:
@@ -116,23 +115,24 @@ def sample(model: Space, count: int, generator: torch.Generator | None, objects:
     if count < 0 or not 0 <= probability <= 1:
         raise UserError(f"cannot draw {count} scenes of {objects} objects: this model has {cells} cells")
     like = next(model.parameters())
+    scale_std = stage.scale_prior_std or model.config.foreground.scale_prior_std
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=generator, dtype=like.dtype, device=like.device)
 
     scenes: list[Scene] = []
+    everything = Wanted(least_pixels=0, least_visible=0)
     with _evaluating(model):
         for _ in range(count):
             present = torch.rand(cells, generator=generator, device=like.device) < probability
-            scale = stage.scale_prior_mean + model.config.foreground.scale_prior_std * normal(cells, 2)
+            scale = stage.scale_prior_mean + scale_std * normal(cells, 2)
             where = geometry.to_where(scale, normal(cells, 2), rows, columns)[present]
             depth, what = normal(cells)[present], normal(cells, model.config.foreground.what_dim)[present]
-            picture, alpha = model.foreground.decode(what)
-            drawables = Drawables(where, depth, torch.ones_like(depth), what, picture, alpha)
+            image = torch.zeros(len(what), dtype=torch.long, device=like.device)
+            drawn = Drawables(image, where, depth, torch.ones_like(depth), what, *model.foreground.decode(what))
             means, log_masks = model.background.generate(1, generator)
-            masks = log_masks[0].exp()
-            backdrop = Backdrop((masks * means[0]).sum(0), masks[:, 0], means[0])
-            scenes.append(_scene(model, drawables, backdrop, model.config.image_size, 0, 0))
+            backdrops = Backdrops(log_masks.exp()[:, :, 0], means)
+            scenes += _scenes(model, drawn, [0], backdrops, model.config.image_size, everything)
     return scenes
 
 
@@ -151,116 +151,115 @@ class _evaluating:  # noqa: N801
         self.model.train(self.was_training)
 
 
-def _infer(
-    model: Space, prepared: Sequence[Prepared], threshold: float
-) -> Iterator[tuple[Prepared, Drawables, Backdrop]]:
+def _infer(model: Space, prepared: Sequence[Prepared], wanted: Wanted) -> tuple[Drawables, Backdrops | None]:
     like = next(model.parameters())
     images = _swap(model, torch.stack([item.image for item in prepared]).to(like))
     images = images.contiguous(memory_format=torch.channels_last)
-    front, back = model.foreground, model.background(images, False, None)
+    front = model.foreground
     cells = front.heads(front.encoder(images), model.final.temperature, False, None)
-    mask = cells.probability > threshold
+    mask = cells.probability > wanted.threshold
     flat = mask.flatten().nonzero().flatten()
-    objects = front.attend(images, cells, Chosen(flat, flat // mask.shape[1], mask), False, None)
+    found = front.attend(images, cells, Chosen(flat, flat // mask.shape[1], mask), False, None)
     score = cells.probability.flatten()[flat]
-    everything = Drawables(objects.where, objects.depth, score, objects.what.value, objects.picture, objects.alpha)
+    objects = Drawables(
+        found.chosen.image, found.where, found.depth, score, found.what.value, found.picture, found.alpha
+    )
+    if not wanted.background:
+        return objects, None
+    log_masks = model.background.infer_masks(images)  # (B, K, 1, H, W)
+    means = model.background.infer_means(images, log_masks) if wanted.pictures else None
+    return objects, Backdrops(log_masks.exp()[:, :, 0], means)
+
+
+def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[tuple[list[int], tuple[int, int]]]:
+    """The images of a batch in groups that are drawn together."""
+    by_size: dict[tuple[int, int], list[int]] = {}
     for number, item in enumerate(prepared):
-        backdrop = Backdrop(back.image[number], back.masks[number, :, 0], back.means[number])
-        yield item, everything[(objects.chosen.image == number).nonzero().flatten()], backdrop
+        by_size.setdefault((item.height, item.width), []).append(number)
+    for size, numbers in by_size.items():
+        together = max(1, _CANVAS // (size[0] * size[1]))
+        for start in range(0, len(numbers), together):
+            yield numbers[start : start + together], size
+
+
+def _scenes(
+    model: Space,
+    objects: Drawables,
+    numbers: Sequence[int],
+    backdrops: Backdrops | None,
+    size: tuple[int, int],
+    wanted: Wanted,
+) -> Iterator[Scene]:
+    """The scenes of the images `numbers`, rising and all of one size, from all their objects."""
+    cells, shape = _cells(model), (len(numbers), *size)
+    objects = replace(objects, image=torch.searchsorted(objects.image.new_tensor(numbers), objects.image))
+    seen = look(objects, cells, shape)
+    scale = size[0] * size[1] / (model.config.image_size[0] * model.config.image_size[1])
+    large = seen.area >= max(1, wanted.least_pixels * scale)
+    kept = np.flatnonzero(large & (seen.area >= wanted.least_visible * seen.whole))
+    objects = objects[torch.from_numpy(kept)]
+    layers = draw(objects, cells, shape) if wanted.pictures else None
+    records = _objects(model, objects, seen, kept, size, wanted.pictures)
+    first = np.searchsorted(objects.image.cpu().numpy(), range(len(numbers) + 1))
+    for number in range(len(numbers)):
+        mine = records[first[number] : first[number + 1]]
+        backdrop = None if backdrops is None else backdrops[torch.tensor(number)]
+        yield _scene(model, mine, backdrop, layers, number, size)
 
 
 def _scene(
     model: Space,
-    drawables: Drawables,
-    backdrop: Backdrop,
+    objects: tuple[Object, ...],
+    backdrop: Backdrops | None,
+    layers: Composite | None,
+    number: int,
     size: tuple[int, int],
-    least_pixels: float,
-    least_visible: float,
 ) -> Scene:
-    masks, own = _masks(model, drawables, size)
-    visible = np.array([mask.sum() for mask in masks], np.int64)
-    keep = (visible >= max(1, least_pixels)) & (visible >= least_visible * own)
-    kept = np.flatnonzero(keep)
-    drawables, masks = drawables[torch.from_numpy(kept)], [masks[number] for number in kept]
-    owners = resize(backdrop.masks, size).argmax(0).cpu().numpy()
-    free = ~np.any(masks, axis=0) if masks else np.ones(size, np.bool_)
-    means = [resize(mean, size) for mean in backdrop.means]
-    background, layers = resize(backdrop.image, size), _draw(model, drawables, size)
+    """One scene: `layers` holds its drawn objects at `number`, `backdrop` its own background (K, ...)."""
+    components: tuple[Component, ...] = ()
+    background = None
+    if backdrop is not None:
+        owners = resize(backdrop.masks, size).argmax(0).cpu().numpy()
+        free = np.ones(size, np.bool_)
+        for item in objects:
+            free[item.mask] = False
+        pictures: list[Picture | None] = [None] * len(backdrop.masks)
+        if backdrop.means is not None:
+            pictures = [_to_picture(model, resize(mean, size)) for mean in backdrop.means]
+            background = resize((backdrop.masks[:, None] * backdrop.means).sum(0), size)
+        components = tuple(Component((owners == k) & free, picture) for k, picture in enumerate(pictures))
     return Scene(
         height=size[0],
         width=size[1],
-        objects=_objects(model, drawables, masks, size),
-        components=tuple(Component((owners == k) & free, _to_picture(model, mean)) for k, mean in enumerate(means)),
-        reconstruction=_to_picture(model, _over(layers, background)),
-        background=_to_picture(model, background),
-        foreground=_to_picture(model, layers.image[0]),
-        alpha=_to_bytes(layers.alpha[0, 0]),
+        objects=objects,
+        components=components,
+        reconstruction=None
+        if layers is None or background is None
+        else _to_picture(model, _over(layers, number, background)),
+        background=None if background is None else _to_picture(model, background),
+        foreground=None if layers is None else _to_picture(model, layers.image[number]),
+        alpha=None if layers is None else _to_bytes(layers.alpha[number, 0]),
     )
 
 
 def _objects(
-    model: Space, drawables: Drawables, masks: Sequence[NDArray[np.bool_]], size: tuple[int, int]
+    model: Space, objects: Drawables, seen: Visible, kept: NDArray[np.int64], size: tuple[int, int], pictures: bool
 ) -> tuple[Object, ...]:
-    boxes = geometry.to_boxes(drawables.where, *size).clamp(-_ANYWHERE, _ANYWHERE).tolist()
-    scores, depths = drawables.score.tolist(), drawables.depth.tolist()
-    what = drawables.what.float().cpu().numpy()
-    crops = drawables.picture * drawables.alpha
-    return tuple(
-        Object(
-            box=_tight(mask),
-            where_box=(box[0], box[1], box[2], box[3]),
-            score=scores[number],
-            depth=depths[number],
-            what=what[number],
-            mask=mask,
-            crop=_to_picture(model, crops[number]),
-        )
-        for number, (mask, box) in enumerate(zip(masks, boxes, strict=True))
-    )
+    """The kept objects of all images; `kept` are their numbers in `seen`."""
+    where_boxes = geometry.to_boxes(objects.where, *size).clamp(-_ANYWHERE, _ANYWHERE).tolist()
+    scores, depths, boxes = objects.score.tolist(), objects.depth.tolist(), seen.boxes[kept].tolist()
+    what, masks = objects.what.float().cpu().numpy(), seen.masks(kept, size)
+    crops: list[Picture | None] = [None] * len(kept)
+    if pictures:
+        crops = [_to_picture(model, crop) for crop in objects.picture * objects.alpha]
+    rows = zip(boxes, where_boxes, scores, depths, what, masks, crops, strict=True)
+    return tuple(Object(*row) for row in rows)
 
 
-def _masks(
-    model: Space, drawables: Drawables, size: tuple[int, int]
-) -> tuple[list[NDArray[np.bool_]], NDArray[np.int64]]:
-    """Each object's visible mask (H, W), and how many pixels its whole mask has, hidden ones included: (M,)."""
-    count = len(drawables.where)
-    masks: list[NDArray[np.bool_]] = [np.zeros(size, np.bool_) for _ in range(count)]
-    own = np.zeros(count, np.int64)
-    windows = _plan(model, drawables, size)
-    layers = _draw(model, drawables, size)
-    for group in windows:
-        alpha = paste(drawables.alpha, drawables.where, group)[:, 0]  # (m, R, Q)
-        weight = shifted_weight(alpha, SHARPNESS * torch.sigmoid(-drawables.depth[group.members]))
-        weight = weight / layers.total.flatten()[group.index()]
-        visible = (weight * alpha > 0.5).cpu().numpy()
-        own[group.members.cpu().numpy()] = (alpha > 0.5).sum((1, 2)).cpu().numpy()
-        for place, number in enumerate(group.members.tolist()):
-            rows, columns = group.rows[place].cpu().numpy(), group.columns[place].cpu().numpy()
-            masks[number][rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1] = visible[place]
-    return masks, own
-
-
-def _draw(model: Space, drawables: Drawables, size: tuple[int, int]) -> Composite:
-    """The objects laid over one another on one canvas of any size."""
-    return composite(
-        drawables.picture * drawables.alpha,
-        drawables.alpha,
-        drawables.where,
-        drawables.depth,
-        _plan(model, drawables, size),
-        _cells(model),
-        (1, *size),
-    )
-
-
-def _over(layers: Composite, background: Tensor) -> Tensor:
-    """Objects over a background (C, H, W), mixed as the model mixes them: (C, H, W)."""
-    return (layers.alpha * layers.image + (1 - layers.alpha) * background)[0]
-
-
-def _plan(model: Space, drawables: Drawables, size: tuple[int, int]) -> tuple[Windows, ...]:
-    image = torch.zeros(len(drawables.where), dtype=torch.long, device=drawables.where.device)
-    return plan_windows(drawables.where, image, size, model.config.foreground.glimpse)
+def _over(layers: Composite, number: int, background: Tensor) -> Tensor:
+    """The objects of one image over its background (C, H, W), mixed as the model mixes them: (C, H, W)."""
+    alpha = layers.alpha[number]
+    return alpha * layers.image[number] + (1 - alpha) * background
 
 
 def _cells(model: Space) -> int:
@@ -278,8 +277,3 @@ def _to_picture(model: Space, image: Tensor) -> Picture:
 
 def _to_bytes(values: Tensor) -> NDArray[np.uint8]:
     return (values.clamp(0, 1) * 255).round().to(torch.uint8).contiguous().cpu().numpy()
-
-
-def _tight(mask: NDArray[np.bool_]) -> Box:
-    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
-    return float(columns[0]), float(rows[0]), float(columns[-1] + 1), float(rows[-1] + 1)

@@ -104,6 +104,8 @@ class Space(SceneModel):
         images: Input | Sequence[Input],
         threshold: float = 0.5,
         *,
+        background: bool = True,
+        pictures: bool = True,
         least_pixels: float = 10,
         least_visible: float = 0.3,
         batch: int = 16,
@@ -113,8 +115,12 @@ class Space(SceneModel):
         An object is a cell whose presence probability exceeds `threshold`. Those with fewer than `least_pixels` visible
         pixels (at the model's size), or with less than `least_visible` of their mask visible, are dropped as
         duplicates hidden behind others. Boxes and masks are in the pixels of the image as given.
+
+        What is not asked for is not computed. Without `background` there are no components, no background and no
+        reconstruction; without `pictures` there are boxes, masks and latents only. What is left stays the same.
         """
-        return scenes.decompose(self, images, threshold, least_pixels, least_visible, batch)
+        wanted = scenes.Wanted(threshold, least_pixels, least_visible, background, pictures)
+        return scenes.decompose(self, images, wanted, batch)
 
     def render(self, scene: Scene) -> Picture:
         """Draw a scene again, perhaps edited: objects are drawn at their `where_box`, `depth` and `what`."""

@@ -1,0 +1,100 @@
+"""`objectspace decompose`: images in, a directory with their objects out."""
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Annotated
+
+import typer
+
+from objectspace.cli.data import resumable
+from objectspace.errors import UserError
+from objectspace.inputs import STANDARD_INPUT, Source, sources
+
+
+def decompose(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATHS...",
+            help="Image files, directories, patterns in quotes, data sets, animations, videos; - reads a list.",
+        ),
+    ],
+    model: Annotated[str, typer.Option(help="A model's folder, or the name of a shipped one.")],
+    out: Annotated[Path, typer.Option(help="The directory to write; the same command again continues it.")],
+    threshold: Annotated[float, typer.Option(min=0, max=1, help="How sure an object must be.")] = 0.5,
+    batch: Annotated[int, typer.Option(min=1, help="Images worked on at a time.")] = 16,
+    crops: Annotated[bool, typer.Option("--crops", help="Cut every object out, into crops/.")] = False,
+    masks: Annotated[bool, typer.Option("--masks", help="Write masks/: 0 nothing, i the i-th object.")] = False,
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Keep background and all pictures in scenes/, which makes them large.")
+    ] = False,
+    no_overlays: Annotated[bool, typer.Option("--no-overlays", help="Leave overlays/ out.")] = False,
+    latents: Annotated[Path | None, typer.Option(help="Write all objects' latents to this .safetensors.")] = None,
+    label_studio: Annotated[Path | None, typer.Option(help="Write tasks for Label Studio to this .json.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the number of objects in each image to this .csv.")] = None,
+    report_images: Annotated[int, typer.Option(min=1, help="How many images report.html shows at the most.")] = 200,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first file that cannot be used.")] = False,
+) -> None:
+    """Take images apart: boxes, masks, crops, counts, and a page to look at."""
+    for file in (latents, label_studio, csv):
+        _check_target(file)
+    total = _count(paths, out)
+
+    from objectspace import load
+    from objectspace.decomposition import Decomposition, Options
+
+    options = Options(
+        threshold=threshold,
+        batch=batch,
+        overlays=not no_overlays,
+        crops=crops,
+        masks=masks,
+        pictures=pictures,
+        report_images=0 if no_report else report_images,
+        latents=latents,
+        label_studio=label_studio,
+        csv=csv,
+        strict=strict,
+    )
+    work = Decomposition(out, load(model), model, options)
+    with resumable():
+        done = work.run(sources(paths, out, _standard_input()), total, lambda line: typer.echo(line, err=True))
+    rate = f", {done.new} new in {done.seconds:.1f} s" if done.new else ", finished before"
+    print(f"{out}: {done.images} images, {done.objects} objects{rate}")
+    if done.problems:
+        typer.echo(f"{done.problems} could not be used: they are listed above", err=True)
+        raise typer.Exit(1)
+
+
+def _standard_input() -> IO[str]:
+    """The list of paths; names that are no text survive."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")
+    return sys.stdin
+
+
+def _count(paths: Sequence[str], out: Path) -> int | None:
+    """How many files there are; None where a list of them is still to be read."""
+    if STANDARD_INPUT in paths:
+        return None
+    total = exist = 0
+    for source in sources(paths, out):
+        if isinstance(source, Source):
+            total += 1
+            exist += exist == 0 and os.path.lexists(source.path)
+    if not exist:
+        raise UserError(f"there are no images in {', '.join(paths[:5])}{' ...' if len(paths) > 5 else ''}")
+    return total
+
+
+def _check_target(path: Path | None) -> None:
+    """Find out now, not after an hour, that a file cannot be written."""
+    if path is None:
+        return
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(f"cannot write {path}: give a file in a directory that can be written")

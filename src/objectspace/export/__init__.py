@@ -1,0 +1,1 @@
+"""Scenes for other programs: COCO, Label Studio, tables, latents, pictures."""
