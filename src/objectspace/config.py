@@ -24,7 +24,7 @@ def _parse_schedule(value: Any) -> Schedule:
 
 
 def _print_schedule(schedule: Schedule) -> str | float:
-    return schedule.start if schedule.start == schedule.end else str(schedule)
+    return schedule.start if set(schedule.values) == {schedule.start} else str(schedule)
 
 
 def _both_sides(value: Any) -> Any:
@@ -124,6 +124,7 @@ class Init(Section):
 
     heads: Literal["prior", "default"] = "prior"  # default: as torch starts them, the published code's way
     weight_factor: Positive = 0.1  # on the weights of the heads that start at the prior
+    what_std: Positive | None = None  # stdev with which `what` starts: below 1 it carries colours sooner
     presence_bias: float = 0.3  # before the squashing: present ...
     alpha_bias: float = -2.0  # ... but transparent, so that a bad early object costs little
 
@@ -164,32 +165,42 @@ class Stage:
     presence_prior: float
     scale_prior_mean: float
     temperature: float
+    scale_prior_std: float | None = None  # None: model.foreground.scale_prior_std
     fixed_alpha: float | None = None  # None: the foreground's own alpha
     boundary_weight: float = 0.0
 
 
 class Anneal(Section):
-    """What changes during training; a number, or the paper's `(m -> n):(p -> q)`."""
+    """What changes during training: a number, the paper's `(m -> n):(p -> q)`, or several of these joined by `then`."""
 
     presence_prior: Annealed = Schedule(0.1, 0.01, 4000, 10000)
     scale_prior_mean: Annealed = Schedule(-1.0, -2.0, 10000, 20000)  # sigmoid of it: object size / image size
+    scale_prior_std: Annealed | None = None  # None: model.foreground.scale_prior_std throughout
     temperature: Annealed = Schedule(2.5, 0.5, 0, 20000)
     fixed_alpha: Share | None = None  # the mixing weight is held at this value ...
     fixed_alpha_steps: Annotated[int, Field(ge=0)] = 0  # ... for so many steps
     boundary_weight: Annealed = Schedule(1.0, 1.0)
     boundary_start: Annotated[int, Field(ge=0)] = 0
+    boundary_ramp: Annotated[int, Field(ge=0)] = 0  # steps over which its weight rises from 0
     boundary_stop: Annotated[int, Field(ge=0)] = 100_000  # 0: no boundary loss
 
     @model_validator(mode="after")
     def _values_make_sense(self) -> "Anneal":
-        for value in (self.presence_prior.start, self.presence_prior.end):
+        for value in self.presence_prior.values:
             if not 0 < value < 1:
                 raise ValueError(f"presence_prior must lie between 0 and 1, but is {value}")
-        for value in (self.temperature.start, self.temperature.end):
+        for value in self.temperature.values:
             if value <= 0:
                 raise ValueError(f"temperature must be positive, but is {value}")
+        if self.scale_prior_std is not None and min(self.scale_prior_std.values) <= 0:
+            raise ValueError(f"scale_prior_std must be positive, but is {self.scale_prior_std}")
         if (self.fixed_alpha is None) != (self.fixed_alpha_steps == 0):
             raise ValueError("fixed_alpha and fixed_alpha_steps go together: set both or neither")
+        if self.boundary_ramp and 0 < self.boundary_stop < self.boundary_start + self.boundary_ramp:
+            raise ValueError(
+                f"boundary_stop = {self.boundary_stop} cuts the ramp of the boundary loss off, which reaches its "
+                f"full weight at {self.boundary_start} + {self.boundary_ramp} steps"
+            )
         return self
 
     def at(self, step: int) -> Stage:
@@ -198,13 +209,25 @@ class Anneal(Section):
             presence_prior=self.presence_prior.at(step),
             scale_prior_mean=self.scale_prior_mean.at(step),
             temperature=self.temperature.at(step),
+            scale_prior_std=None if self.scale_prior_std is None else self.scale_prior_std.at(step),
             fixed_alpha=self.fixed_alpha if step < self.fixed_alpha_steps else None,
-            boundary_weight=self.boundary_weight.at(step) if self.boundary_start <= step < self.boundary_stop else 0.0,
+            boundary_weight=self.boundary_weight.at(step) * self._boundary_share(step),
         )
 
     def final(self) -> Stage:
         """The values when all annealing is over, as evaluation uses them."""
-        return Stage(self.presence_prior.final(), self.scale_prior_mean.final(), self.temperature.final())
+        return Stage(
+            presence_prior=self.presence_prior.final(),
+            scale_prior_mean=self.scale_prior_mean.final(),
+            temperature=self.temperature.final(),
+            scale_prior_std=None if self.scale_prior_std is None else self.scale_prior_std.final(),
+        )
+
+    def _boundary_share(self, step: int) -> float:
+        """0 outside of the boundary loss's time, rising to 1 over its ramp."""
+        if not self.boundary_start <= step < self.boundary_stop:
+            return 0.0
+        return min(1.0, (step - self.boundary_start) / self.boundary_ramp) if self.boundary_ramp else 1.0
 
 
 class Optimiser(Section):

@@ -39,3 +39,19 @@ def test_a_printed_schedule_reads_back(schedule: Schedule) -> None:
 def test_what_is_no_schedule_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="schedule"):
         parse(text)
+
+
+def test_legs_follow_one_another() -> None:
+    schedule = parse("(-1 -> -2):(10 -> 20) then (-2 -> -4):(30 -> 40)")
+    values = {0: -1, 10: -1, 15: -1.5, 20: -2, 25: -2, 30: -2, 35: -3, 40: -4, 99: -4}
+    assert {step: schedule.at(step) for step in values} == values
+    assert schedule.final() == -4
+    assert parse(str(schedule)) == schedule
+
+
+@pytest.mark.parametrize(
+    "text", ["(1 -> 2):(0 -> 9) then (3 -> 4):(9 -> 12)", "(1 -> 2):(0 -> 9) then (2 -> 4):(8 -> 12)"]
+)
+def test_a_leg_starts_where_the_one_before_ends(text: str) -> None:
+    with pytest.raises(ValueError, match=r"must start with 2.0, at step 9 or later"):
+        parse(text)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from objectspace import __version__
-from objectspace.cli import data, demo, models, recipes, train
+from objectspace.cli import data, decompose, demo, evaluate, models, recipes, sample, train
 from objectspace.errors import UserError
 
 app = typer.Typer(
@@ -19,6 +19,11 @@ app.add_typer(data.app, name="data")
 app.add_typer(recipes.app, name="recipes")
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
+app.command("evaluate")(evaluate.evaluate)
+app.command("decompose")(decompose.decompose)
+app.command("sample")(sample.sample)
+app.command("models")(models.models)
+app.command("pack")(models.pack)
 app.command("import-official")(models.import_official)
 
 

@@ -1,4 +1,4 @@
-"""`objectspace import-official`: weights of the published implementation, as ours."""
+"""`objectspace models`, `pack` and `import-official`: the weights that are there, and how weights come to be there."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,6 +6,57 @@ from typing import Annotated, Literal
 import typer
 
 from objectspace.errors import UserError
+
+LISTED = {"ap50": "AP@0.5", "ap": "AP", "count_error": "count error", "projected_ap": "AP of where"}
+
+
+def models(
+    name: Annotated[str | None, typer.Argument(help="A model's name, for all that is known about it.")] = None,
+) -> None:
+    """List the trained models that come with the package, with what they were measured at."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from objectspace.card import shipped
+    from objectspace.errors import unknown
+
+    cards = {card.name: card for card in shipped()}
+    if name is not None:
+        if name not in cards:
+            raise unknown("model", name, list(cards))
+        print(cards[name].to_json(), end="")
+        return
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("model", *LISTED.values(), "seed", "steps", "minutes", "trained on"):
+        table.add_column(heading, overflow="fold")
+    for card in cards.values():
+        values = [_number(card.metrics.get(key)) for key in LISTED]
+        table.add_row(card.name, *values, str(card.seed), str(card.steps), f"{card.minutes:.0f}", card.data)
+    Console(soft_wrap=True).print(table)
+
+
+def pack(
+    run: Annotated[Path, typer.Argument(help="A finished run of `objectspace train`.")],
+    out: Annotated[Path, typer.Argument(help="The folder to write; its name is the model's.")],
+    data: Annotated[Path, typer.Option(help="The data set to measure the weights on.")],
+    split: Annotated[str, typer.Option(help="Which split of it.")] = "test",
+    machine: Annotated[str, typer.Option(help="What the run was trained on, in words.")] = "",
+) -> None:
+    """Store a run's weights in half precision, measure them as stored, and write down where they come from."""
+    from objectspace.card import CARD
+    from objectspace.cli.evaluate import measure_model, print_report
+    from objectspace.models.pretrained import from_pretrained, save_pretrained
+    from objectspace.training.history import describe, measured
+
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is there already: give a new folder")
+    card = describe(run, out.name, machine)
+    save_pretrained(from_pretrained(run / "model"), out, half=True)
+    report = measure_model(from_pretrained(out), data, split)
+    print_report(report, f"{out.name} on {split} of {data}")
+    card = measured(card, f"{report.images} images of split {split}", report.to_dict())
+    (out / CARD).write_text(card.to_json(), encoding="utf-8")
+    print(f"{out}: {sum(file.stat().st_size for file in out.iterdir()) / 1e6:.1f} MB")
 
 
 def import_official(
@@ -24,3 +75,7 @@ def import_official(
     save_pretrained(model, out)
     rows, columns = model.config.foreground.grid
     print(f"{out}: SPACE with a grid of {rows} x {columns} and {components} components, {channels}")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

@@ -1,11 +1,16 @@
 """`objectspace train`: a recipe and a data set in, a run directory with weights out."""
 
+import shlex
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from objectspace import recipe_files
+from objectspace.errors import UserError
+
+TIME_TO_SPEAK = 2.0  # seconds: torchrun ends all processes when one has left, and the first has an error to print
 
 
 def train(
@@ -24,12 +29,27 @@ def train(
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 64-true.")] = "32-true",
 ) -> None:
     """Train a model on a data set."""
+    from objectspace.training.processes import is_first
     from objectspace.training.run import Options
     from objectspace.training.run import train as run_training
 
     options = Options(data, out, resume, minutes, restarts, accelerator, devices, nodes, precision)
-    summary = run_training(recipe_files.load(recipe, changes or ()), options, say=lambda line: print(line, flush=True))
+    try:
+        summary = run_training(recipe_files.load(recipe, changes or ()), options, say=_say)
+    except UserError:
+        if is_first():
+            raise
+        time.sleep(TIME_TO_SPEAK)
+        raise typer.Exit(2) from None
+    if not is_first():
+        return
     failed = len(summary["failed_starts"])
-    print(f"{out}: {summary['ended']} at step {summary['state']['step']}, {failed} failed starts: {out / 'model'}")
+    _say(f"{out}: {summary['ended']} at step {summary['state']['step']}, {failed} failed starts: {out / 'model'}")
     if summary["ended"] in ("stopped", "out of time"):
-        print(f"go on with  objectspace train {recipe} --data {data} --out {out} --resume")
+        again = ["objectspace", "train", recipe, "--data", str(data), "--out", str(out), "--precision", precision]
+        again += [part for change in changes or () for part in ("--set", change)]
+        _say(f"go on with  {shlex.join([*again, '--resume'])}")
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,11 +1,12 @@
 """Annealing schedules, written as the paper writes them: `(m -> n):(p -> q)`.
 
 The value is m until step p, then moves linearly to n at step q, and stays there. A plain number is a constant.
+Beyond the paper, legs can follow one another: `(m -> n):(p -> q) then (n -> o):(r -> s)`.
 """
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _NUMBER = r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*"
 _PATTERN = re.compile(rf"\s*\({_NUMBER}->{_NUMBER}\)\s*:\s*\({_NUMBER}->{_NUMBER}\)\s*")
@@ -19,15 +20,20 @@ class Schedule:
     end: float
     begin: int = 0
     finish: int = 0
+    then: "Schedule | None" = None  # the next leg, which starts where this one ends
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.start) and math.isfinite(self.end)):
             raise ValueError(f"a schedule needs finite values, not {self.start} and {self.end}")
         if not 0 <= self.begin <= self.finish:
             raise ValueError(f"a schedule's steps must satisfy 0 <= p <= q, but p = {self.begin}, q = {self.finish}")
+        if self.then is not None and (self.then.start != self.end or self.then.begin < self.finish):
+            raise ValueError(f"the leg {self.then} must start with {self.end}, at step {self.finish} or later")
 
     def at(self, step: int) -> float:
         """The value at a training step, counted from 0."""
+        if self.then is not None and step >= self.then.begin:
+            return self.then.at(step)
         if step <= self.begin:
             return self.start if step < self.finish else self.end
         if step >= self.finish:
@@ -36,12 +42,18 @@ class Schedule:
 
     def final(self) -> float:
         """The value when all annealing is over, as evaluation uses it."""
-        return self.end
+        return self.values[-1]
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Where the legs start, and where the last one ends."""
+        return (self.start, self.end) if self.then is None else (self.start, *self.then.values)
 
     def __str__(self) -> str:
-        if self.start == self.end:
+        if self.then is None and self.start == self.end:
             return f"{self.start}"
-        return f"({self.start} -> {self.end}):({self.begin} -> {self.finish})"
+        leg = f"({self.start} -> {self.end}):({self.begin} -> {self.finish})"
+        return leg if self.then is None else f"{leg} then {self.then}"
 
 
 def constant(value: float) -> Schedule:
@@ -50,10 +62,18 @@ def constant(value: float) -> Schedule:
 
 
 def parse(text: str | float | int) -> Schedule:
-    """Read `(m -> n):(p -> q)`, or a number."""
+    """Read `(m -> n):(p -> q)`, several of them joined by `then`, or a number."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         return constant(float(text))
-    match = _PATTERN.fullmatch(str(text))
+    *earlier, last = str(text).split("then")
+    schedule = _parse_leg(last)
+    for leg in reversed(earlier):
+        schedule = replace(_parse_leg(leg), then=schedule)
+    return schedule
+
+
+def _parse_leg(text: str) -> Schedule:
+    match = _PATTERN.fullmatch(text)
     if match is None:
         raise ValueError(
             f"{text!r} is no schedule: write a number, or (m -> n):(p -> q), as in (2.5 -> 0.5):(0 -> 20000)"

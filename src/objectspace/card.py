@@ -1,0 +1,61 @@
+"""What weights say about themselves: `card.json` beside them, so that a number can be traced to its run.
+
+The package's own models lie in `weights/<name>`; `shipped` reads their cards.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import resources
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from objectspace.errors import UserError
+
+CARD = "card.json"
+
+
+@dataclass(frozen=True)
+class Card:
+    """How weights came to be, and how good they are."""
+
+    name: str
+    about: str
+    recipe: str  # the recipe's text, complete
+    data: str  # the command that makes the training images
+    data_seed: int | None
+    seed: int
+    steps: int
+    minutes: float  # of training, from an empty run
+    machine: str
+    failed_starts: int  # seeds that collapsed before this one
+    precision: str  # of the stored weights
+    measured_on: str = ""
+    metrics: Mapping[str, float | None] = field(
+        default_factory=dict
+    )  # as `objectspace evaluate` names them, of the stored weights
+
+    def to_json(self) -> str:
+        """The card as text."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+
+def read_card(directory: Path) -> Card:
+    """The card of a folder of weights."""
+    path = directory / CARD
+    try:
+        return TypeAdapter(Card).validate_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{directory} has no card: {error}") from error
+    except ValidationError as error:
+        raise UserError(f"{path} is no card of this version: {error.errors()[0]['msg']}") from error
+
+
+def shipped() -> list[Card]:
+    """The cards of the models that come with the package, by name."""
+    folder = resources.files("objectspace") / "weights"
+    if not folder.is_dir():
+        return []
+    with resources.as_file(folder) as directory:
+        return [read_card(path.parent) for path in sorted(directory.glob(f"*/{CARD}"))]
