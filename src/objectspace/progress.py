@@ -3,7 +3,8 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Self
@@ -14,6 +15,31 @@ from rich.progress import Progress as RichProgress
 
 PLAIN_LINE_EVERY = 10.0  # seconds between plain lines where there is no terminal
 LOG_LINE_EVERY = 1.0  # seconds between JSON lines
+
+
+class Pace:
+    """The present rate of steady work: over the last `window` units, and nothing done before it was made."""
+
+    def __init__(self, window: int = 100, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._times = deque([clock()], maxlen=window + 1)
+
+    def tick(self) -> None:
+        """Say that one more unit is finished."""
+        self._times.append(self._clock())
+
+    @property
+    def rate(self) -> float:
+        """Units a second; 0 as long as there are none."""
+        return (len(self._times) - 1) / max(self._times[-1] - self._times[0], 1e-9)
+
+
+def duration(seconds: float) -> str:
+    """A stretch of time as people say it: 45 s, 12 min, 3 h 05 min."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 class Progress:

@@ -162,3 +162,9 @@ def test_parameter_groups_hold_every_parameter_once():
     groups = model.parameter_groups()
     assert groups.keys() == {"foreground", "background"}
     assert sum(len(group) for group in groups.values()) == len(list(model.parameters()))
+
+
+def test_what_starts_as_narrow_as_it_is_told():
+    config = small_config((32, 32), (4, 4), init={"what_std": 0.05, "weight_factor": 1e-6})
+    output = create(config)(torch.rand(1, 3, 32, 32), sample=False)
+    assert output.foreground.objects.what.std.sub(0.05).abs().max() < 1e-4

@@ -105,7 +105,9 @@ def foreground(  # noqa: PLR0915
             terms["presence"] = terms["presence"] + kl_divergence(
                 Bernoulli(logits=logit), Bernoulli(logit.new_tensor(stage.presence_prior))
             )
-            prior_scale = Normal(torch.full_like(scale, stage.scale_prior_mean), config.scale_prior_std)
+            prior_scale = Normal(
+                torch.full_like(scale, stage.scale_prior_mean), stage.scale_prior_std or config.scale_prior_std
+            )
             standard = Normal(torch.zeros((), dtype=images.dtype), 1.0)
             terms["scale"] = terms["scale"] + weight * kl_divergence(Normal(scale_mean, scale_std), prior_scale).sum()
             terms["shift"] = terms["shift"] + weight * kl_divergence(Normal(shift_mean, shift_std), standard).sum()
@@ -193,10 +195,16 @@ def prior_chain(model: Space, latents: Callable[[int, Tensor, Tensor], Tensor], 
     return priors
 
 
+def block_means(pictures: Tensor, side: int) -> Tensor:
+    """Every block of side x side pixels becomes its mean."""
+    count, channels, height, width = pictures.shape
+    return pictures.reshape(count, channels, height // side, side, width // side, side).mean((3, 5))
+
+
 def background(model: Space, images: Tensor, noise: dict[str, Tensor] | None):
     """Algorithm "Background Inference", with its KL terms."""
     net, config = model.background, model.config.background
-    features = F.elu(run_plain(net.image_encoder, images))
+    features = F.elu(run_plain(net.image_encoder, block_means(images, config.input_fraction)))
     hidden, cell = net.posterior.h.expand(len(images), -1), net.posterior.c.expand(len(images), -1)
     latent, latents, posteriors = net.z_mask_0.expand(len(images), -1), [], []
     for k in range(config.components):
@@ -208,6 +216,7 @@ def background(model: Space, images: Tensor, noise: dict[str, Tensor] | None):
     masks = decode_masks(model, latents)
     # Batch norm in training sees all components at once, ordered image by image.
     inputs = torch.stack([torch.cat([torch.log(mask + 1e-5), images], dim=1) for mask in masks], dim=1).flatten(0, 1)
+    inputs = block_means(inputs, config.input_fraction)
     mean, raw = run_plain(net.component_encoder, inputs).view(len(images), config.components, -1).chunk(2, dim=-1)
     std = F.softplus(raw) + 1e-4
     component = mean if noise is None else mean + std * noise["component"]

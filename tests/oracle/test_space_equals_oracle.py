@@ -1,6 +1,7 @@
 """The fast model and the literal transcription of the paper agree, in values and in gradients."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -115,6 +116,20 @@ def test_random_configurations(
     config = small_config(*size, foreground=foreground, background={"components": components, "fraction": fraction})
     model = small_model(config, seed, spread).train(training)
     assert_equal_in_values_and_gradients(model, random_images(count, size[0], seed), STAGE, sample, seed)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_background_that_reads_smaller_images(training):
+    config = small_config((64, 32), (8, 4), background={"components": 2, "fraction": 2, "input_fraction": 2})
+    model = small_model(config).train(training)
+    assert_equal_in_values_and_gradients(model, random_images(2, (64, 32), 5), STAGE, sample=True, seed=5)
+
+
+def test_the_stage_may_narrow_the_scale_prior():
+    model = small_model(small_config())
+    narrow = replace(STAGE, scale_prior_std=0.05)
+    output = assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 6), narrow)
+    assert (output.kl["scale"] > model(random_images(2, (32, 32), 6), STAGE, sample=False).kl["scale"]).all()
 
 
 def set_bias(model: Space, head: str, *bias: float) -> None:

@@ -6,7 +6,7 @@ from objectspace.config import Recipe
 from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
-from objectspace.recipe_files import build
+from objectspace.recipe_files import build, dump
 
 TINY = {
     "model": {
@@ -39,10 +39,18 @@ TINY = {
 }
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tiny() -> Recipe:
     """A model so small that a step takes a moment."""
     return build(TINY, "the tests' recipe")
+
+
+@pytest.fixture
+def tiny_file(tiny: Recipe, tmp_path: Path) -> Path:
+    """The same recipe as a file, for commands."""
+    path = tmp_path / "tiny.toml"
+    path.write_text(dump(tiny))
+    return path
 
 
 @pytest.fixture(scope="session")

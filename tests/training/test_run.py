@@ -7,10 +7,13 @@ from safetensors.torch import load_file
 
 import objectspace
 from objectspace.config import Recipe
+from objectspace.data.store import write_json
 from objectspace.errors import UserError
+from objectspace.models import create
 from objectspace.recipe_files import build
-from objectspace.training import loop
+from objectspace.training import checkpoint, loop
 from objectspace.training.run import Options, train
+from objectspace.training.watch import Vitals
 
 QUIET = lambda line: None  # noqa: E731
 
@@ -110,3 +113,74 @@ def test_steps_without_a_finite_gradient_change_nothing_and_end_the_run(
     monkeypatch.setattr(loop, "to_images", lambda *arguments: to_images(*arguments) * float("nan"))
     with pytest.raises(UserError, match="not finite in 20 steps in a row"):
         train(changed(tiny, steps=50, look_every=1000), Options(sprites, tmp_path / "run"), QUIET)
+    found, _ = checkpoint.load_newest(tmp_path / "run" / "checkpoints")
+    assert found is not None
+    assert found.facts["state"]["skipped"] == found.step == 16
+    fresh = create(tiny.model, tiny.anneal, seed=0).state_dict()
+    assert all(torch.equal(found.tensors[f"model/{name}"], value) for name, value in fresh.items())
+
+
+def test_a_skipped_step_is_counted_and_the_run_goes_on(
+    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to_images = loop.to_images
+
+    def poisoned(dataset, sampler, step, fabric):
+        return to_images(dataset, sampler, step, fabric) * (float("nan") if step == 1 else 1.0)
+
+    monkeypatch.setattr(loop, "to_images", poisoned)
+    summary = train(changed(tiny, steps=4), Options(sprites, tmp_path / "run"), QUIET)
+    assert (summary["state"]["skipped"], summary["state"]["skipped_in_a_row"]) == (1, 0)
+    assert all(value.isfinite().all() for value in weights(tmp_path / "run").values())
+
+
+def test_a_resumed_run_collapses_when_it_would_have(
+    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = changed(tiny, steps=8, look_every=2, watch_from=0, save_every=2)
+    monkeypatch.setattr(loop, "vitals", lambda scenes: Vitals(0.0, 0.1, 0.0, 0.5, 2))
+    take_step = loop.take_step
+
+    def dying(*arguments):
+        if arguments[4] == 4:  # after two looks
+            raise RuntimeError("killed")
+        return take_step(*arguments)
+
+    run = tmp_path / "run"
+    monkeypatch.setattr(loop, "take_step", dying)
+    with pytest.raises(RuntimeError, match="killed"):
+        train(recipe, Options(sprites, run, restarts=1), QUIET)
+    monkeypatch.setattr(loop, "take_step", take_step)
+    summary = train(recipe, Options(sprites, run, resume=True, restarts=1), QUIET)
+    assert summary["failed_starts"] == [{"seed": 0, "collapse": "all-background", "step": 6}]
+    assert (summary["seed"], summary["ended"]) == (1, "finished")
+    assert (run / "metrics-seed0.jsonl").exists()
+
+
+def test_a_run_killed_while_it_gave_a_start_up_does_not_go_on_with_it(
+    tiny: Recipe, sprites: Path, tmp_path: Path
+) -> None:
+    run, said = tmp_path / "run", list[str]()
+    train(changed(tiny, steps=4), Options(sprites, run), QUIET)
+    write_json(run / "failed-starts.json", {"starts": [{"seed": 0, "collapse": "splitting", "step": 4}]})
+    summary = train(changed(tiny, steps=4), Options(sprites, run, resume=True), said.append)
+    assert summary["seed"] == 1
+    assert "going on from step 4" not in said
+    assert (run / "metrics-seed0.jsonl").exists()
+
+
+def test_resuming_what_never_began_starts_it(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".probe").write_text("")  # killed in the middle of its first check
+    said = list[str]()
+    assert train(changed(tiny, steps=1), Options(sprites, tmp_path / "run", resume=True), said.append)
+    assert "starting one" in said[0]
+
+
+def test_the_best_look_is_remembered_and_nan_is_never_best(
+    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = iter([0.2, float("nan"), 0.5, 0.1])
+    monkeypatch.setattr(loop, "measure", lambda scenes, dataset: {"val_ap": next(values)})
+    summary = train(changed(tiny, steps=4, look_every=1), Options(sprites, tmp_path / "run"), QUIET)
+    assert (summary["state"]["best"], summary["state"]["best_step"]) == (0.5, 3)

@@ -1,5 +1,6 @@
 """What a run tells while it runs: metrics.jsonl, TensorBoard, and a picture."""
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 from PIL import Image
 from torch.utils.tensorboard import SummaryWriter
 
+from objectspace.data.store import write_atomically
 from objectspace.reports.pictures import scene_rows
 from objectspace.scene import Picture, Scene
 
@@ -22,7 +24,7 @@ class Journal:
         self._path = run / "metrics.jsonl"
         _keep_until(self._path, step)
         self._file = self._path.open("a", encoding="utf-8")
-        self._board = SummaryWriter(str(run / "tensorboard"), purge_step=step)
+        self._board = SummaryWriter(str(run / "tensorboard"), purge_step=step + 1)
 
     def __enter__(self) -> Self:
         return self
@@ -44,9 +46,9 @@ class Journal:
     def picture(self, step: int, images: Sequence[Picture], scenes: Sequence[Scene]) -> None:
         """Write latest.png: one row an image, with all that the model makes of it."""
         rows = scene_rows(images, scenes)
-        temporary = self._run / ".latest.png"
-        Image.fromarray(rows).save(temporary, format="PNG")
-        temporary.replace(self._run / "latest.png")
+        png = io.BytesIO()
+        Image.fromarray(rows).save(png, format="PNG")
+        write_atomically(self._run / "latest.png", png.getvalue())
         self._board.add_image("scenes", rows, step, dataformats="HWC")
 
 
@@ -55,12 +57,10 @@ def _keep_until(path: Path, step: int) -> None:
     if not path.exists():
         return
     kept = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             if json.loads(line)["step"] <= step:
-                kept.append(line)
-        except (ValueError, KeyError):
+                kept.append(f"{line}\n".encode())
+        except (ValueError, KeyError, TypeError):
             continue
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-    temporary.replace(path)
+    write_atomically(path, kept)

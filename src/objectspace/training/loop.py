@@ -7,51 +7,37 @@
     RUN/model/             the weights, as `objectspace.load` reads them
     RUN/summary.json       how it went
 
-All randomness is a function of (seed, step, rank), so a checkpoint needs no random state to be resumed exactly.
+All randomness is a function of (seed, step, rank), so a checkpoint needs no random state to be resumed exactly. With
+several processes each takes its part of the batch; whatever decides about the run is agreed on, so that all of them
+leave the loop at the same step.
 """
 
 import math
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from types import FrameType
-from typing import Any
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 import torch
 from lightning_fabric import Fabric
-from torch import Tensor, nn
+from torch import Tensor
 
-from objectspace import recipe_files
-from objectspace.config import Recipe
 from objectspace.data.dataset import Dataset
 from objectspace.data.sampler import Sampler
 from objectspace.errors import UserError
-from objectspace.models.base import SceneModel
-from objectspace.training import checkpoint, optimisers
+from objectspace.training import optimisers
+from objectspace.training.directory import writing
+from objectspace.training.display import Display, Say
 from objectspace.training.journal import Journal
+from objectspace.training.processes import averages, on_first, share_of
+from objectspace.training.signals import stop_signals
+from objectspace.training.state import Start, State, save
 from objectspace.training.step import StepReport, take_step
 from objectspace.training.validate import measure
 from objectspace.training.watch import Collapse, Watch, vitals
 
 MOST_SKIPPED = 20  # steps in a row without a finite gradient before a run gives up
 PICTURED = 6  # images in latest.png
-
-Say = Callable[[str], None]
-
-
-@dataclass
-class State:
-    """Where a run stands, beyond weights and optimisers."""
-
-    step: int = 0
-    seconds: float = 0.0
-    skipped: int = 0
-    skipped_in_a_row: int = 0
-    best: float = -math.inf
-    measures: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,76 +49,81 @@ class Ended:
     collapse: Collapse | None = None
 
 
-@dataclass(frozen=True)
-class Start:
-    """One start of a run: everything the loop works on."""
-
-    fabric: Fabric
-    recipe: Recipe
-    seed: int
-    model: SceneModel
-    objective: nn.Module  # the model with its loss, as Fabric wraps it
-    optimisers: dict[str, Any]
-    train: Dataset
-    held_out: Dataset
-    run: Path
-
-
 def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool, say: Say) -> Ended:
     """Train until the last step, the deadline (`time.monotonic`), a signal, or a fatal collapse."""
-    recipe, training = start.recipe, start.recipe.training
-    sampler = Sampler(len(start.train), training.batch, start.seed, start.fabric.world_size)
-    watch = Watch(cells=math.prod(recipe.model.foreground.grid), grace=training.watch_from)
+    fabric, training = start.fabric, start.recipe.training
+    share = share_of(training.batch, fabric.world_size)
+    sampler = Sampler(len(start.train), share, start.seed, fabric.world_size)
+    watch = Watch(math.prod(start.recipe.model.foreground.grid), training.watch_from, Counter(state.lasting))
     begun = time.monotonic() - state.seconds
-    with Journal(start.run, state.step) as journal, _signals() as stop:
+    with (
+        Journal(start.run, state.step) if fabric.is_global_zero else nullcontext() as journal,
+        Display(training.steps, state.step, deadline, say, silent=not fabric.is_global_zero) as display,
+        stop_signals() as arrived,
+    ):
         while state.step < training.steps:
-            images = to_images(start.train, sampler, state.step, start.fabric)
+            images = to_images(start.train, sampler, state.step, fabric)
             for name, optimiser in start.optimisers.items():
                 optimisers.set_rate(optimiser, optimisers.rate_at(getattr(training, name), state.step))
-            report = take_step(
-                start.fabric,
-                start.objective,
-                start.optimisers,
-                images,
-                state.step,
-                noise(start.seed, state.step, start.fabric),
-                training.clip,
-            )
+            generator = noise(start.seed, state.step, fabric)
+            report = take_step(fabric, start.objective, start.optimisers, images, state.step, generator, training.clip)
             state.step += 1
             state.seconds = time.monotonic() - begun
+            report, stopped, late = agree(fabric, report, bool(arrived), time.monotonic() > deadline)
             _count_skipped(state, report)
-            if state.step % training.log_every == 0:
+            logged, last = state.step % training.log_every == 0, state.step == training.steps
+            if logged and journal is not None:
                 journal.note(state.step, {"seconds": round(state.seconds, 2)} | dict(report.terms))
-                say(_line(state, training.steps, report))
-            out_of_time = time.monotonic() > deadline
-            if state.step % training.look_every == 0 or state.step == training.steps:
+            display.show(state.step, _numbers(state, report), line=logged)
+            if last or state.step % training.look_every == 0:
                 collapse = look(start, state, journal, watch, say)
                 if collapse is not None and fatal_collapse:
                     return Ended(collapse.name, state, collapse)
-            if state.step % training.save_every == 0 or state.step == training.steps or stop or out_of_time:
+            if last or stopped or late or state.step % training.save_every == 0:
                 save(start, state)
-            if stop or out_of_time:
-                return Ended("stopped" if stop else "out of time", state)
+            if (stopped or late) and not last:
+                return Ended("stopped" if stopped else "out of time", state)
     return Ended("finished", state)
 
 
-def look(start: Start, state: State, journal: Journal, watch: Watch, say: Say) -> Collapse | None:
+def agree(fabric: Fabric, report: StepReport, stopped: bool, late: bool) -> tuple[StepReport, bool, bool]:
+    """The report over all processes; whether any of them got a signal; whether the first one's time is up."""
+    late = late and fabric.is_global_zero
+    mean = averages(fabric, {"stopped": stopped, "late": late} | dict(report.terms))
+    stopped, late = mean.pop("stopped") > 0, mean.pop("late") > 0
+    return replace(report, terms=mean), stopped, late
+
+
+def look(start: Start, state: State, journal: Journal | None, watch: Watch, say: Say) -> Collapse | None:
     """Measure on held-out images, draw them, and warn; gives a fatal collapse if there is one."""
+
+    def by_the_first() -> tuple[dict[str, float], list[Collapse], dict[str, int]]:
+        assert journal is not None
+        with writing(start.run):
+            measures, collapses = _look(start, state.step, journal, watch, say)
+        return measures, collapses, dict(watch.lasting)
+
+    state.measures, collapses, state.lasting = on_first(start.fabric, by_the_first)
+    if state.measures.get("val_ap", math.nan) > state.best:  # never true of nan
+        state.best, state.best_step = state.measures["val_ap"], state.step
+    return next((collapse for collapse in collapses if collapse.fatal), None)
+
+
+def _look(start: Start, step: int, journal: Journal, watch: Watch, say: Say) -> tuple[dict[str, float], list[Collapse]]:
     start.objective.eval()
     numbers = range(min(start.recipe.training.look_images, len(start.held_out)))
     images = [start.held_out.images[number] for number in numbers]
     scenes = start.model.decompose(images)
     start.objective.train()
-    state.measures = measure(scenes, start.held_out)
-    seen = vitals(scenes)
-    journal.note(state.step, state.measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})
-    journal.picture(state.step, images[:PICTURED], scenes[:PICTURED])
-    say("  ".join(f"{name} {value:.3f}" for name, value in state.measures.items()))
-    collapses = watch.look(state.step, seen)
+    measures, seen = measure(scenes, start.held_out), vitals(scenes)
+    journal.note(step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})
+    journal.picture(step, images[:PICTURED], scenes[:PICTURED])
+    say("  ".join(f"{name} {value:.3f}" for name, value in measures.items()))
+    collapses = watch.look(step, seen)
     for collapse in collapses:
         say(f"warning: {collapse.name}: {collapse.advice}")
-        journal.note(state.step, {"warning": collapse.name})
-    return next((collapse for collapse in collapses if collapse.fatal), None)
+        journal.note(step, {"warning": collapse.name})
+    return measures, collapses
 
 
 def to_images(dataset: Dataset, sampler: Sampler, step: int, fabric: Fabric) -> Tensor:
@@ -147,33 +138,6 @@ def noise(seed: int, step: int, fabric: Fabric) -> torch.Generator:
     return torch.Generator(device=fabric.device).manual_seed(mixed % 2**63)
 
 
-def save(start: Start, state: State) -> None:
-    """Write a checkpoint (the first process does)."""
-    if not start.fabric.is_global_zero:
-        return
-    tensors = {f"model/{name}": tensor for name, tensor in start.model.state_dict().items()}
-    for name, optimiser in start.optimisers.items():
-        flat = checkpoint.flatten_optimiser(optimiser.state_dict())
-        tensors |= {f"{name}/{key}": tensor for key, tensor in flat.items()}
-    facts = {"seed": start.seed, "state": vars(state), "recipe": recipe_files.dump(start.recipe)}
-    checkpoint.save(start.run / "checkpoints", checkpoint.Checkpoint(state.step, tensors, facts))
-
-
-def restore(start: Start, saved: checkpoint.Checkpoint) -> State:
-    """Put a checkpoint's weights and optimiser states in place."""
-
-    def part(name: str) -> dict[str, Tensor]:
-        return {
-            key.removeprefix(f"{name}/"): value for key, value in saved.tensors.items() if key.startswith(f"{name}/")
-        }
-
-    start.model.load_state_dict(part("model"))
-    for name, optimiser in start.optimisers.items():
-        groups = optimiser.state_dict()["param_groups"]
-        optimiser.load_state_dict(checkpoint.unflatten_optimiser(part(name), groups))
-    return State(**saved.facts["state"])
-
-
 def _count_skipped(state: State, report: StepReport) -> None:
     state.skipped += report.skipped
     state.skipped_in_a_row = state.skipped_in_a_row + 1 if report.skipped else 0
@@ -184,26 +148,7 @@ def _count_skipped(state: State, report: StepReport) -> None:
         )
 
 
-def _line(state: State, steps: int, report: StepReport) -> str:
-    rate = state.step / max(state.seconds, 1e-9)
-    left = (steps - state.step) / max(rate, 1e-9)
-    return (
-        f"step {state.step}/{steps}  {rate:.2f}/s  {left / 60:.0f} min left  loss {report.terms['loss']:.0f}  "
-        f"mse {report.terms['mse']:.1f}  objects {report.terms['objects']:.1f}"
-    )
-
-
-@contextmanager
-def _signals() -> Iterator[Sequence[int]]:
-    """A list that is empty until SIGINT or SIGTERM arrives; the loop then saves and leaves."""
-    arrived: list[int] = []
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        arrived.append(number)
-
-    before = {number: signal.signal(number, remember) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield arrived
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _numbers(state: State, report: StepReport) -> dict[str, float]:
+    """What the display shows of a step: its own numbers, and the AP of the last look where boxes exist."""
+    found = {"AP@0.5": state.measures["val_ap50"]} if "val_ap50" in state.measures else {}
+    return {name: report.terms[name] for name in ("loss", "mse", "objects")} | found

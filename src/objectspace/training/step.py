@@ -23,9 +23,9 @@ class Objective(nn.Module):
         self.model = model
         self.anneal = anneal
 
-    def forward(self, images: Tensor, step: int, generator: torch.Generator) -> dict[str, Tensor]:
-        """The loss and its terms for images (B, C, H, W), (B,) each."""
-        output = self.model(images, self.anneal.at(step), sample=True, generator=generator)
+    def forward(self, images: Tensor, step: int, generator: torch.Generator | None) -> dict[str, Tensor]:
+        """The loss and its terms for images (B, C, H, W), (B,) each; without a generator at the posterior's means."""
+        output = self.model(images, self.anneal.at(step), sample=generator is not None, generator=generator)
         return {"loss": output.loss} | _terms(output, images)
 
 
@@ -44,10 +44,11 @@ def take_step(
     optimisers: Mapping[str, Optimizer],
     images: Tensor,
     step: int,
-    generator: torch.Generator,
+    generator: torch.Generator | None,
     clip: float,
 ) -> StepReport:
     """Train on images (B, C, H, W) in [0, 1]."""
+    averages = [buffer.clone() for buffer in objective.buffers()]  # batch norm's: forward moves them
     terms: dict[str, Tensor] = objective(images, step, generator)
     for optimiser in optimisers.values():
         optimiser.zero_grad()
@@ -56,7 +57,10 @@ def take_step(
     gradient = nn.utils.clip_grad_norm_(parameters, clip)
     # Gradients are averaged over processes, so all of them see the same norm and decide alike.
     skipped = not bool(torch.isfinite(gradient))
-    if not skipped:
+    if skipped:
+        for buffer, before in zip(objective.buffers(), averages, strict=True):
+            buffer.copy_(before)
+    else:
         for optimiser in optimisers.values():
             optimiser.step()
     return StepReport({name: float(value.detach().mean()) for name, value in terms.items()}, float(gradient), skipped)

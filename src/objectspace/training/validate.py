@@ -6,6 +6,7 @@ import numpy as np
 
 from objectspace.data.dataset import Dataset
 from objectspace.evaluation.boxes import count_errors, paper_ap, paper_ap_range
+from objectspace.evaluation.pixels import squared_error
 from objectspace.scene import Scene
 
 
@@ -32,9 +33,9 @@ def measure(scenes: Sequence[Scene], dataset: Dataset) -> dict[str, float]:
 
 
 def _squared_error(scenes: Sequence[Scene], dataset: Dataset) -> float:
-    """Squared error summed over pixels and channels, in [0, 1], a mean over images."""
+    """The squared error of the reconstructions, a mean over images."""
     errors = [
-        np.square((dataset.images[number].astype(np.float64) - scene.reconstruction) / 255).sum()
+        squared_error(dataset.images[number], scene.reconstruction)
         for number, scene in enumerate(scenes)
         if scene.reconstruction is not None
     ]

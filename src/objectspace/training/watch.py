@@ -82,11 +82,14 @@ def vitals(scenes: Sequence[Scene]) -> Vitals:
 
 @dataclass
 class Watch:
-    """Looks again and again; `cells` is the largest number of objects the model can find, `grace` the first step."""
+    """Looks again and again; `cells` is the largest number of objects the model can find, `grace` the first step.
+
+    `lasting` counts the looks for which each condition has held: a resumed run hands it on.
+    """
 
     cells: int
     grace: int = 500
-    _lasting: Counter[str] = field(default_factory=Counter)
+    lasting: Counter[str] = field(default_factory=Counter)
 
     def look(self, step: int, seen: Vitals) -> list[Collapse]:
         """The collapses that have now lasted long enough; each is named once, until it has passed and comes back."""
@@ -94,8 +97,8 @@ class Watch:
             return []
         present = _conditions(seen, self.cells)
         for name in ADVICE:
-            self._lasting[name] = self._lasting[name] + 1 if name in present else 0
-        return [ADVICE[name] for name in ADVICE if self._lasting[name] == PATIENCE]
+            self.lasting[name] = self.lasting[name] + 1 if name in present else 0
+        return [ADVICE[name] for name in ADVICE if self.lasting[name] == PATIENCE]
 
 
 def _conditions(seen: Vitals, cells: int) -> set[str]:

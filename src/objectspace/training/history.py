@@ -1,0 +1,48 @@
+"""A finished run's history, as the card of its weights tells it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from objectspace import recipe_files
+from objectspace.card import Card
+from objectspace.errors import UserError
+
+
+def describe(run: Path, name: str, machine: str) -> Card:
+    """The card of a finished run's weights: its recipe, data, seed, steps and minutes; nothing measured yet."""
+    summary = _read(run / "summary.json")
+    if summary["ended"] != "finished":
+        raise UserError(f"the run in {run} is {summary['ended']!r}, not finished: go on with --resume")
+    recipe = recipe_files.load(run / "recipe.toml")
+    made = Path(summary["data"]) / "dataset.json"
+    return Card(
+        name=name,
+        about=recipe.about,
+        recipe=recipe_files.dump(recipe),
+        data=recipe.data.made_by,
+        data_seed=_read(made)["settings"].get("seed") if made.exists() else None,
+        seed=summary["seed"],
+        steps=summary["steps"],
+        minutes=round(summary["state"]["seconds"] / 60, 1),
+        machine=machine,
+        failed_starts=len(summary["failed_starts"]),
+        precision="float16",
+    )
+
+
+def measured(card: Card, on: str, metrics: Mapping[str, Any]) -> Card:
+    """The card with the plain numbers among the metrics, as precise as they are trustworthy."""
+    plain = {key: value for key, value in metrics.items() if value is None or isinstance(value, int | float)}
+    rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in plain.items()}
+    return replace(card, measured_on=on, metrics=rounded)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}, which every finished run and data set has: {error}") from error
+    return content
