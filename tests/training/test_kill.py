@@ -58,13 +58,14 @@ def wait_for_lines(process: subprocess.Popen[str], count: int) -> None:
         assert next(steps, None), "it ended by itself"
 
 
-def in_a_save(run: Path) -> bool:
-    return any((run / "checkpoints").glob(".*.tmp"))
+def in_a_save(run: Path, process: subprocess.Popen[str]) -> bool:
+    """Whether this process is saving, or was when it died; others may have left something half-written too."""
+    return any((run / "checkpoints").glob(f".*.{process.pid}.tmp"))
 
 
-def moment(run: Path) -> str:
+def moment(run: Path, process: subprocess.Popen[str]) -> str:
     """What a process that is dead now was doing."""
-    if in_a_save(run):
+    if in_a_save(run, process):
         return "in a save"
     if any((run / "checkpoints").glob("[0-9]*")):
         return "between saves"
@@ -81,13 +82,14 @@ def kill(process: subprocess.Popen[str], run: Path, aim: str, chance: random.Ran
     else:
         wait_for_lines(process, chance.randint(1, 2))
         if aim == "in a save":
-            wait_until(lambda: in_a_save(run), process)
+            wait_until(lambda: in_a_save(run, process), process)
             time.sleep(chance.uniform(0, 0.002))
         else:
             time.sleep(chance.uniform(0, 0.1))
+            wait_until(lambda: not in_a_save(run, process), process)
     process.kill()
     assert process.wait() == -signal.SIGKILL, "it was killed, and had not ended before"
-    return moment(run)
+    return moment(run, process)
 
 
 def journal(run: Path) -> list[dict[str, object]]:
@@ -114,7 +116,7 @@ def test_a_run_killed_ten_times_ends_with_the_same_bits(tiny_file: Path, sprites
     assert first.keys() == second.keys()
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert journal(torn) == journal(whole), "the journal has every line once, and the same numbers"
-    assert not in_a_save(torn), "nothing half-written is left"
+    assert not list((torn / "checkpoints").glob(".*")), "nothing half-written is left"
 
 
 @pytest.mark.slow
