@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 help: ## Show this menu
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: $(VENV)/.ready ## Set up, generate two dozen scenes, leave demo/scenes.png
+demo: $(VENV)/.ready ## Set up, take sample scenes apart: demo/report.html, boxes, a picture
 	$(BIN)/objectspace demo
 
 test: lint $(VENV)/.browser ## Set up, check style and types, run all tests
@@ -25,6 +25,7 @@ bench: $(VENV)/.ready ## Measure: the rates in docs/results.md
 	$(BIN)/python -m benchmarks.generation
 	$(BIN)/python -m benchmarks.loading
 	$(BIN)/python -m benchmarks.step
+	$(BIN)/python -m benchmarks.inference
 
 clean: ## Remove the environment and all caches
 	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

@@ -7,7 +7,7 @@ import typer
 
 from objectspace.errors import UserError
 
-LISTED = {"ap50": "AP@0.5", "ap": "AP", "count_error": "count error", "projected_ap": "AP of where"}
+LISTED = {"ap50": "AP@0.5", "ap": "AP", "count_error": "count err.", "projected_ap": "where AP"}
 
 
 def models(
@@ -27,12 +27,15 @@ def models(
         print(cards[name].to_json(), end="")
         return
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("model", *LISTED.values(), "seed", "steps", "minutes", "trained on"):
-        table.add_column(heading, overflow="fold")
+    for heading in ("model", *LISTED.values(), "seed", "steps", "min"):
+        table.add_column(heading, no_wrap=True)
     for card in cards.values():
         values = [_number(card.metrics.get(key)) for key in LISTED]
-        table.add_row(card.name, *values, str(card.seed), str(card.steps), f"{card.minutes:.0f}", card.data)
-    Console(soft_wrap=True).print(table)
+        table.add_row(card.name, *values, str(card.seed), str(card.steps), f"{card.minutes:.0f}")
+    Console().print(table)
+    print("\ntrained on:")
+    for card in cards.values():
+        print(f"  {card.name}: {card.data} --seed {card.data_seed}")
 
 
 def pack(
