@@ -42,7 +42,7 @@ ANNEAL = Anneal(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0])
 def test_three_hundred_steps_find_the_sprites(seed: int) -> None:
     training = [sample for unit in range(16) for sample in SPRITES.make("train", "", unit)]
     held_out = SPRITES.make("test", "", 0)

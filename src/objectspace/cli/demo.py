@@ -19,11 +19,10 @@ SETS = {"rooms-small": "space-rooms-small", "rooms-large": "space-rooms-large", 
 PICTURED = 3  # scenes of each set in scenes.png
 COLUMNS = {
     "ap50": "AP@0.5",
-    "ap": "AP@[.5:.95]",
-    "count_error": "count error",
+    "ap": "AP",
+    "count_error": "count err.",
     "f1": "F1",
     "fg_ari": "fg ARI",
-    "miou": "mIoU",
 }
 
 
@@ -72,7 +71,7 @@ def _print_measures(reports: "Mapping[str, Report]") -> None:
 
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("scenes", "images", "objects", "found", *COLUMNS.values()):
-        table.add_column(heading)
+        table.add_column(heading, no_wrap=True)
     for name, report in reports.items():
         values = report.to_dict()
         numbers = ["-" if values[key] is None else f"{values[key]:.3f}" for key in COLUMNS]
