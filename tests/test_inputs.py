@@ -1,6 +1,7 @@
 """What people point at: files, directories, patterns, data sets, animations, videos, lists."""
 
 import io
+import json
 import os
 import sys
 from pathlib import Path
@@ -161,3 +162,23 @@ def test_a_video_that_cannot_be_read_is_explained(here, monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(BadImage, match=r"objectspace\[video\]"):
         list(Source("a.mp4").frames())
+
+
+@pytest.mark.parametrize("place", ["a.png", "images/a.png", "../a.png", "../images/a.png"])
+def test_coco_annotations_stand_for_the_images_they_name(place: str, tmp_path: Path) -> None:
+    folder = tmp_path / "set" / "annotations"
+    (folder / place).parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    Image.new("RGB", (4, 4)).save(folder / place)
+    (folder / "instances.json").write_text(json.dumps({"images": [{"id": 1, "file_name": "a.png"}]}))
+    (source,) = sources([str(folder / "instances.json")], tmp_path / "out")
+    assert isinstance(source, Source)
+    assert Path(source.path).samefile(folder / place)
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"images": []}', '{"images": [{"id": 1}]}'])
+def test_a_json_file_that_names_no_images_is_explained(text: str, tmp_path: Path) -> None:
+    (tmp_path / "some.json").write_text(text)
+    (source,) = sources([str(tmp_path / "some.json")], tmp_path / "out")
+    assert isinstance(source, Nothing)
+    assert "images" in source.reason

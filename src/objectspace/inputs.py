@@ -80,8 +80,30 @@ def _expand(path: str, omit: str, patterns: bool) -> Iterator[Source | Nothing]:
         yield from _or_nothing((source for part in found for source in part), path, "holds no images")
     elif patterns and glob.has_magic(path) and not os.path.lexists(path):
         yield from _or_nothing(_matches(path, omit), path, "matches no images")
+    elif _suffix(path) == ".json":
+        yield from _listed_in_coco(path)
     else:
         yield Source(path)  # whatever it is: reading it will tell
+
+
+def _listed_in_coco(path: str) -> Iterator[Source | Nothing]:
+    """The images that COCO annotations name; they lie beside the file, or one directory up, perhaps in `images`."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            names = [str(image["file_name"]) for image in json.load(file)["images"]]
+    except OSError as error:
+        yield Nothing(path, f"cannot be read: {error.strerror}")
+        return
+    except (ValueError, KeyError, TypeError, RecursionError):
+        yield Nothing(path, "is no image, and no COCO annotations either: it lists no images with a file_name")
+        return
+    beside = os.path.dirname(path)
+    roots = [os.path.normpath(os.path.join(beside, way)) for way in (".", "images", "..", "../images")]
+    for name in names:
+        places = [os.path.join(root, name) for root in roots]
+        yield Source(next((place for place in places if os.path.isfile(place)), places[0]))
+    if not names:
+        yield Nothing(path, "lists no images")
 
 
 def _matches(pattern: str, omit: str) -> Iterator[Source]:

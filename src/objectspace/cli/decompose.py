@@ -19,7 +19,7 @@ def decompose(
         list[str],
         typer.Argument(
             metavar="PATHS...",
-            help="Image files, directories, patterns in quotes, data sets, animations, videos; - reads a list.",
+            help="Images, directories, patterns in quotes, data sets, COCO files, GIFs, videos; - reads a list.",
         ),
     ],
     model: Annotated[str, typer.Option(help="A model's folder, or the name of a shipped one.")],
