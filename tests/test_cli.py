@@ -127,9 +127,11 @@ def test_a_folder_of_pictures_becomes_a_data_set(tmp_path: Path) -> None:
 
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "objectspace", "data", "sprites", str(tmp_path / "set"), "--train", "50000"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts deaf to it
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
     )
+    signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 60
     while not (tmp_path / "set" / ".making" / "train.jsonl").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
