@@ -33,7 +33,8 @@ def model_for(grid: int, images: Tensor) -> Space:
     with torch.no_grad():
         torch.nn.init.normal_(head.weight, generator=torch.Generator().manual_seed(1))
         logits = head(model.foreground.encoder(images)).flatten()
-        head.bias -= logits.topk(OBJECTS * len(images) + 1).values[-1]  # logit 0 is probability one half
+        last, next_one = logits.topk(OBJECTS * len(images) + 1).values[-2:]
+        head.bias -= (last + next_one) / 2  # one half lies between two cells, where rounding cannot move either over it
         model.foreground.glimpse_decoder.dec_alpha.bias.fill_(4)  # opaque, so that there are masks
     return model
 
