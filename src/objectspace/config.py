@@ -77,6 +77,10 @@ class Foreground(Section):
         (256, 128, 128, 64, 32, 16), (16, 16, 16, 8, 8, 4)
     )  # a smaller glimpse skips some
 
+    def scale_std_at(self, stage: "Stage") -> float:
+        """The stdev of the scale prior: the annealed one, where the recipe anneals it."""
+        return self.scale_prior_std if stage.scale_prior_std is None else stage.scale_prior_std
+
     @model_validator(mode="after")
     def _stacks_have_their_layers(self) -> "Foreground":
         for name in ("encoder", "glimpse_encoder"):
@@ -124,7 +128,7 @@ class Init(Section):
 
     heads: Literal["prior", "default"] = "prior"  # default: as torch starts them, the published code's way
     weight_factor: Positive = 0.1  # on the weights of the heads that start at the prior
-    what_std: Positive | None = None  # stdev with which `what` starts: below 1 it carries colours sooner
+    what_std: Positive | None = None  # stdev with which `what` starts; None: as torch starts it, about 0.7
     presence_bias: float = 0.3  # before the squashing: present ...
     alpha_bias: float = -2.0  # ... but transparent, so that a bad early object costs little
 

@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from objectspace.errors import UserError
+
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes], durable: bool = True) -> None:
     """Write a file that is either whole or not there.
@@ -23,6 +25,15 @@ def write_atomically(path: Path, content: bytes | Iterable[bytes], durable: bool
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_writable(path: Path | None) -> None:
+    """Find out now, not after an hour, that a file cannot be written; `None` is no file."""
+    if path is None:
+        return
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UserError(f"cannot write {path}: give a file in a directory that can be written")
 
 
 def shown(path: str) -> str:

@@ -124,9 +124,9 @@ def test_bad_input_is_explained(sprites: Path, model: Path, tmp_path: Path) -> N
         evaluate(tmp_path, str(model), "test")
     with pytest.raises(UserError, match="no model 'absent'"):
         evaluate(sprites, "absent", "test")
-    with pytest.raises(UserError, match="cannot write the numbers"):
+    with pytest.raises(UserError, match="cannot write"):
         evaluate(sprites, str(model), "test", tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="cannot write the numbers"):
+    with pytest.raises(UserError, match="cannot write"):
         evaluate(sprites, str(model), "test", tmp_path / "file" / "numbers.json")
     assert "no model" in run(sprites, "--model", tmp_path / "absent", code=2).stderr

@@ -50,6 +50,13 @@ def test_an_unfinished_run_is_not_packed(run: Path, sprites: Path, tmp_path: Pat
     assert not (tmp_path / "mine").exists()
 
 
+def test_weights_that_cannot_be_measured_leave_nothing(run: Path, sprites: Path, tmp_path: Path) -> None:
+    command = ["pack", str(run), str(tmp_path / "out" / "mine"), "--data", str(sprites), "--split", "nowhere"]
+    result = CliRunner().invoke(app, command)
+    assert "nowhere" in str(result.exception)
+    assert not any((tmp_path / "out").iterdir())
+
+
 def test_the_shipped_models_are_listed_with_their_measures() -> None:
     from objectspace.card import shipped
 

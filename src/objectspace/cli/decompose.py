@@ -11,6 +11,7 @@ import typer
 
 from objectspace.cli.data import resumable
 from objectspace.errors import UserError
+from objectspace.files import check_writable
 from objectspace.inputs import STANDARD_INPUT, Source, sources
 
 
@@ -41,7 +42,7 @@ def decompose(
 ) -> None:
     """Take images apart: boxes, masks, crops, counts, and a page to look at."""
     for file in (latents, label_studio, csv):
-        _check_target(file)
+        check_writable(file)
     total = _count(paths, out)
 
     from objectspace import load
@@ -89,12 +90,3 @@ def _count(paths: Sequence[str], out: Path) -> int | None:
     if not exist:
         raise UserError(f"there are no images in {', '.join(paths[:5])}{' ...' if len(paths) > 5 else ''}")
     return total
-
-
-def _check_target(path: Path | None) -> None:
-    """Find out now, not after an hour, that a file cannot be written."""
-    if path is None:
-        return
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UserError(f"cannot write {path}: give a file in a directory that can be written")

@@ -1,6 +1,5 @@
 """`objectspace evaluate`: how well a model takes the images of a data set apart."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,7 @@ from objectspace.cli.data import print_problems
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.store import write_json
 from objectspace.errors import UserError
+from objectspace.files import check_writable
 from objectspace.progress import Progress
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def evaluate(
     """Measure a model: boxes, counts, masks and pixels against the truth."""
     if split not in splits_of(data):
         Dataset(data, split)  # says what is wrong, before a model is loaded
-    _check_target(json_file)
+    check_writable(json_file)
 
     from objectspace import load
 
@@ -123,12 +123,3 @@ def _text(value: float | None) -> str:
     if value is None:
         return "-"
     return str(value) if isinstance(value, int) else f"{value:.3f}"
-
-
-def _check_target(path: Path | None) -> None:
-    """Find out now, not after an hour, that the numbers cannot be written."""
-    if path is None:
-        return
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise UserError(f"cannot write the numbers to {path}: give a file in a directory that can be written")

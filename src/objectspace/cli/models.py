@@ -1,6 +1,7 @@
 """`objectspace models`, `pack` and `import-official`: the weights that are there, and how weights come to be there."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 import typer
@@ -51,14 +52,17 @@ def pack(
     from objectspace.models.pretrained import from_pretrained, save_pretrained
     from objectspace.training.history import describe, measured
 
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is there already: give a new folder")
+    _refuse_existing(out)
     card = describe(run, out.name, machine)
-    save_pretrained(from_pretrained(run / "model"), out, half=True)
-    report = measure_model(from_pretrained(out), data, split)
+    out.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as folder:
+        part = Path(folder) / out.name
+        save_pretrained(from_pretrained(run / "model"), part, half=True)
+        report = measure_model(from_pretrained(part), data, split)
+        card = measured(card, f"{report.images} images of split {split}", report.to_dict())
+        (part / CARD).write_text(card.to_json(), encoding="utf-8")
+        part.replace(out)  # all of it, or nothing
     print_report(report, f"{out.name} on {split} of {data}")
-    card = measured(card, f"{report.images} images of split {split}", report.to_dict())
-    (out / CARD).write_text(card.to_json(), encoding="utf-8")
     print(f"{out}: {sum(file.stat().st_size for file in out.iterdir()) / 1e6:.1f} MB")
 
 
@@ -72,12 +76,16 @@ def import_official(
     from objectspace.models.official import import_official as read_checkpoint
     from objectspace.models.pretrained import save_pretrained
 
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UserError(f"{out} is there already: give a new folder")
+    _refuse_existing(out)
     model = read_checkpoint(file, components=components, channels=channels)
     save_pretrained(model, out)
     rows, columns = model.config.foreground.grid
     print(f"{out}: SPACE with a grid of {rows} x {columns} and {components} components, {channels}")
+
+
+def _refuse_existing(out: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UserError(f"{out} is there already: give a new folder")
 
 
 def _number(value: float | None) -> str:

@@ -109,7 +109,7 @@ class Foreground(nn.Module):
 
     def _kl(self, cells: Cells, objects: Objects, stage: Stage) -> dict[str, Tensor]:
         """Sums over cells. By the paper only what is present has latents, so their terms are weighted by presence."""
-        terms = cells.kl(stage, stage.scale_prior_std or self.config.scale_prior_std)
+        terms = cells.kl(stage, self.config.scale_std_at(stage))
         kl = {"presence": terms.pop("presence").sum(1)}
         what = objects.what.kl(0.0, 1.0)  # (M,)
         if self.config.presence_weighted_kl:

@@ -24,7 +24,7 @@ def initialise(foreground: Foreground, config: Space, stage: Stage) -> None:
     assert presence.bias is not None
     scale.weight.mul_(init.weight_factor)
     scale.bias[:2] = stage.scale_prior_mean
-    scale.bias[2:] = _inverse_softplus(stage.scale_prior_std or config.foreground.scale_prior_std)
+    scale.bias[2:] = _inverse_softplus(config.foreground.scale_std_at(stage))
     presence.weight.mul_(init.weight_factor)
     presence.bias.fill_(init.presence_bias)
     if init.what_std is not None:

@@ -115,7 +115,7 @@ def sample(model: Space, count: int, generator: torch.Generator | None, objects:
     if count < 0 or not 0 <= probability <= 1:
         raise UserError(f"cannot draw {count} scenes of {objects} objects: this model has {cells} cells")
     like = next(model.parameters())
-    scale_std = stage.scale_prior_std or model.config.foreground.scale_prior_std
+    scale_std = model.config.foreground.scale_std_at(stage)
 
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=generator, dtype=like.dtype, device=like.device)
