@@ -11,8 +11,8 @@ from torch.nn import functional as F
 
 from objectspace.config import Space as Config
 from objectspace.config import Stage
+from objectspace.models.parts.cells import Cells, Gaussian, gaussian
 from objectspace.models.space import Space
-from objectspace.models.space.cells import Cells, Gaussian, gaussian
 from objectspace.nn.broadcast import BroadcastDecoder, coordinate_map
 from objectspace.ops.boundary import SIGMA, STRENGTH, rim_width
 from objectspace.ops.geometry import to_affine

@@ -19,7 +19,7 @@ ALLOWED = {
     "scene": {"errors", "rle"},
     "ops": set(),
     "nn": {"ops"},
-    "config": {"ops"},
+    "config": {"errors", "ops"},
     "recipes": set(),
     "card": {"errors"},
     "recipe_files": {"config", "errors", "recipes"},

@@ -198,7 +198,7 @@ class Decomposition:
         if self.options.overlays:
             _write_png(self.out / "overlays" / f"{name}.png", overlay(frame.pixels, scene))
         if self.options.masks:
-            _write_png(self.out / "masks" / f"{name}.png", label_map(scene, palette(len(scene.objects))))
+            _write_png(self.out / "masks" / f"{name}.png", label_map(scene, palette(len(scene.found))))
         if self.options.crops:
             folder = self.out / "crops" / name
             shutil.rmtree(folder, ignore_errors=True)  # of an image that has changed since

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from objectspace.config import Recipe
+from objectspace.config import ModelConfig, Recipe
 from objectspace.errors import UserError, nearest
 
 Table = dict[str, Any]
@@ -46,7 +46,8 @@ def build(content: Table, where: str) -> Recipe:
     try:
         return Recipe.model_validate(content)
     except ValidationError as error:
-        raise UserError("\n".join(_explain(issue, where) for issue in error.errors())) from error
+        kind = _kind_of(content)
+        raise UserError("\n".join(_explain(issue, where, kind) for issue in error.errors())) from error
 
 
 def dump(recipe: Recipe) -> str:
@@ -89,12 +90,19 @@ def _value(text: str) -> Any:
         return text
 
 
-def _explain(issue: Any, where: str) -> str:
+def _kind_of(content: Table) -> type[BaseModel]:
+    """The config class of the model that a recipe asks for, as well as it can be known."""
+    model = content.get("model")
+    kind = model.get("kind", "space") if isinstance(model, dict) else "space"
+    return ModelConfig.kinds.get(str(kind), ModelConfig)
+
+
+def _explain(issue: Any, where: str, kind: type[BaseModel]) -> str:
     path = [str(part) for part in issue["loc"]]
     key = ".".join(path) or "the recipe"
     if issue["type"] == "extra_forbidden":
-        beside = _keys_beside(path)
-        elsewhere = [known for known in _all_keys() if known.split(".")[-1] == path[-1]]
+        beside = _keys_beside(path, kind)
+        elsewhere = [known for known in _all_keys(Recipe, kind) if known.split(".")[-1] == path[-1]]
         advice = f"did you mean {elsewhere[0]!r}?" if elsewhere else nearest(path[-1], beside)
         return f"{where}: unknown key {key}; {advice} Allowed here: {', '.join(beside)}"
     if issue["type"] == "model_type":
@@ -104,24 +112,32 @@ def _explain(issue: Any, where: str) -> str:
     return f"{where}: {key}{given}: {message}"
 
 
-def _all_keys(section: type[BaseModel] = Recipe, prefix: str = "") -> list[str]:
-    """Every key of a recipe, with its sections: training.foreground.rate and so on."""
+def _all_keys(section: type[BaseModel], kind: type[BaseModel], prefix: str = "") -> list[str]:
+    """Every key of a section, with the sections in it: training.foreground.rate and so on."""
     keys = []
-    for name, field in section.model_fields.items():
+    for name in section.model_fields:
         keys.append(f"{prefix}{name}")
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            keys += _all_keys(field.annotation, f"{prefix}{name}.")
+        inner = _section(section, name, kind)
+        if inner is not None:
+            keys += _all_keys(inner, kind, f"{prefix}{name}.")
     return keys
 
 
-def _keys_beside(path: Sequence[str]) -> list[str]:
+def _keys_beside(path: Sequence[str], kind: type[BaseModel]) -> list[str]:
     """The keys that are allowed where the unknown one stands."""
     section: type[BaseModel] = Recipe
     for part in path[:-1]:
-        annotation = section.model_fields[part].annotation
-        options = [annotation, *get_args(annotation)]
-        section = next(option for option in options if isinstance(option, type) and issubclass(option, BaseModel))
+        section = _section(section, part, kind) or section
     return list(section.model_fields)
+
+
+def _section(section: type[BaseModel], name: str, kind: type[BaseModel]) -> type[BaseModel] | None:
+    """The section that a key holds, if it is none of the values; a model's is of its `kind`."""
+    annotation = section.model_fields[name].annotation
+    for option in (annotation, *get_args(annotation)):
+        if isinstance(option, type) and issubclass(option, BaseModel):
+            return kind if option is ModelConfig else option
+    return None
 
 
 def _dump_table(table: Table, path: tuple[str, ...]) -> str:

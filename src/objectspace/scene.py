@@ -9,6 +9,7 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,12 +56,18 @@ class Object:
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One segment of the background: the pixels it owns, and what it paints over the whole image."""
+    """One segment: the pixels it owns, and what it paints over the whole image.
+
+    In a model that has nothing but components each may be an object; it then has a `box`, tight around its pixels.
+    """
 
     mask: rle.Mask  # (H, W)
     image: Picture | None = None  # (H, W, 3)
+    box: Box | None = None
 
     def __post_init__(self) -> None:
+        if self.box is not None:
+            object.__setattr__(self, "box", _checked_box("box", self.box))
         _freeze(self, "mask", np.bool_, dimensions=2)
         _freeze(self, "image", np.uint8, dimensions=3)
 
@@ -97,20 +104,26 @@ class Scene:
         for component in self.components:
             yield from (component.mask, component.image)
 
+    @cached_property
+    def found(self) -> tuple[Object, ...]:
+        """Everything that may be an object: the objects, and the components that have a box."""
+        boxed = ((each.box, each.mask) for each in self.components if each.box is not None)
+        return self.objects + tuple(Object(box, box, mask=mask) for box, mask in boxed)
+
     @property
     def boxes(self) -> NDArray[np.float64]:
         """The visible boxes, (M, 4)."""
-        return np.array([item.box for item in self.objects], np.float64).reshape(-1, 4)
+        return np.array([item.box for item in self.found], np.float64).reshape(-1, 4)
 
     @property
     def where_boxes(self) -> NDArray[np.float64]:
         """The latents' boxes, (M, 4)."""
-        return np.array([item.where_box for item in self.objects], np.float64).reshape(-1, 4)
+        return np.array([item.where_box for item in self.found], np.float64).reshape(-1, 4)
 
     @property
     def scores(self) -> NDArray[np.float64]:
         """The presence probabilities, (M,)."""
-        return np.array([item.score for item in self.objects], np.float64)
+        return np.array([item.score for item in self.found], np.float64)
 
     def to_json(self) -> str:
         """The scene as text; masks as COCO run lengths, pictures as PNG in base64."""
@@ -120,7 +133,7 @@ class Scene:
             "width": self.width,
             "objects": [_object_to_dict(item) for item in self.objects],
             "components": [
-                {"mask": rle.encode(component.mask), "image": _picture_to_text(component.image)}
+                {"mask": rle.encode(component.mask), "image": _picture_to_text(component.image), "box": component.box}
                 for component in self.components
             ],
             "reconstruction": _picture_to_text(self.reconstruction),
@@ -142,7 +155,7 @@ class Scene:
                 *size,
                 objects=tuple(_object_from_dict(item, size) for item in content["objects"]),
                 components=tuple(
-                    Component(_mask_from(item["mask"], size), _picture_from_text(item["image"]))
+                    Component(_mask_from(item["mask"], size), _picture_from_text(item["image"]), item.get("box"))
                     for item in content["components"]
                 ),
                 reconstruction=_picture_from_text(content["reconstruction"]),

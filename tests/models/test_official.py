@@ -8,12 +8,29 @@ import numpy as np
 import pytest
 import torch
 
-from objectspace.config import Stage
+from objectspace.config import Background, Stage
+from objectspace.config import Space as Config
 from objectspace.errors import UserError
 from objectspace.models import Space, import_official
 
 HERE = Path(__file__).parents[1] / "data" / "official"
 KEYS: dict[str, list[int]] = json.loads((HERE / "official_checkpoint_keys.json").read_text())
+# For one component the published code builds another decoder, and all else as for several. Its tensors, by number of
+# the layer under `comp_decoder.dec`: convolutions (their weights' shapes; a bias goes with each) and norms (channels).
+STRONG_CONVOLUTIONS = {
+    0: (256, 32, 1, 1),
+    3: (256 * 16, 256, 1, 1),
+    7: (256, 256, 3, 3),
+    10: (128 * 16, 256, 1, 1),
+    14: (128, 128, 3, 3),
+    17: (64 * 4, 128, 1, 1),
+    21: (64, 64, 3, 3),
+    24: (16 * 16, 64, 1, 1),
+    28: (16, 16, 3, 3),
+    31: (16, 16, 3, 3),
+    34: (3, 16, 3, 3),
+}
+STRONG_NORMS = {2: 256, 6: 256, 9: 256, 13: 128, 16: 128, 20: 64, 23: 64, 27: 16, 30: 16, 33: 16}
 
 
 def recipe():
@@ -29,6 +46,24 @@ def checkpoint(path: Path, grid: int = 8, **changes: torch.Tensor | None) -> Pat
     weights["fg_module.prior_scale_std"] = torch.full((2, 1, 1), 0.1)
     weights |= {name.replace("__", "."): value for name, value in changes.items()}
     torch.save({"model": {name: value for name, value in weights.items() if value is not None}, "epoch": 3}, path)
+    return path
+
+
+def published_shapes(components: int) -> dict[str, tuple[int, ...]]:
+    shapes = {name: tuple(shape) for name, shape in KEYS.items()}
+    if components > 1:
+        return shapes
+    decoder = {f"{number}.weight": shape for number, shape in STRONG_CONVOLUTIONS.items()}
+    decoder |= {f"{number}.bias": shape[:1] for number, shape in STRONG_CONVOLUTIONS.items()}
+    decoder |= {f"{number}.{leaf}": (size,) for number, size in STRONG_NORMS.items() for leaf in ("weight", "bias")}
+    shapes = {name: shape for name, shape in shapes.items() if not name.startswith("bg_module.comp_decoder.")}
+    return shapes | {f"bg_module.comp_decoder.dec.{name}": shape for name, shape in decoder.items()}
+
+
+def empty_checkpoint(path: Path, shapes: dict[str, tuple[int, ...]], **changes: torch.Tensor) -> Path:
+    """A file with such tensors, all of zeros that take no room."""
+    weights = {name: torch.zeros(()).expand(shape) for name, shape in shapes.items()}
+    torch.save({"model": weights | changes}, path)
     return path
 
 
@@ -158,3 +193,87 @@ def test_a_tensor_too_few_too_many_or_of_another_shape(tmp_path):
         import_official(checkpoint(path, bg_module__z_mask_0=torch.zeros(7)))
     with pytest.raises(UserError, match="its shapes make no SPACE model"):
         import_official(checkpoint(path, grid=7))
+
+
+def test_a_checkpoint_of_one_component_is_refused_with_the_reason(tmp_path):
+    path = empty_checkpoint(tmp_path / "one.pth", published_shapes(1))
+    for components in (1, 5):
+        with pytest.raises(UserError, match=r"one background component.* enlarges by 4, 4, 2 and 4; ours"):
+            import_official(path, components=components)
+
+
+def test_our_decoder_of_one_component_differs_from_the_published_one_in_two_enlargements_only():
+    with torch.device("meta"):
+        model = Space(Config(background=Background(components=1, strong_decoder=True)))
+    ours = {name: tuple(value.shape) for name, value in model.background.component_decoder.state_dict().items()}
+    prefix = "bg_module.comp_decoder."
+    published = {n.removeprefix(prefix): s for n, s in published_shapes(1).items() if n.startswith(prefix)}
+    assert ours.keys() == published.keys()
+    different = {name: (ours[name], published[name]) for name in ours if ours[name] != published[name]}
+    assert different == {
+        "dec.10.weight": ((128 * 4, 256, 1, 1), (128 * 16, 256, 1, 1)),
+        "dec.10.bias": ((128 * 4,), (128 * 16,)),
+        "dec.17.weight": ((64 * 16, 128, 1, 1), (64 * 4, 128, 1, 1)),
+        "dec.17.bias": ((64 * 16,), (64 * 4,)),
+    }
+
+
+def test_a_checkpoint_of_several_components_is_not_taken_for_one(tmp_path):
+    with pytest.raises(UserError, match="several background components"):
+        import_official(empty_checkpoint(tmp_path / "model.pth", published_shapes(5)), components=1)
+
+
+def test_other_latent_sizes_are_read_off_the_file(tmp_path):
+    shapes = published_shapes(5)
+    resized = {"z_mask_0": (8,), "rnn_mask.weight_ih": (256, 8 + 64), "rnn_mask_prior.weight_ih": (256, 8)}
+    resized |= {f"predict_mask{which}.fc.weight": (2 * 8, 64) for which in ("", "_prior")}
+    resized |= {f"predict_mask{which}.fc.bias": (2 * 8,) for which in ("", "_prior")}
+    resized |= {"mask_decoder.dec.0.weight": (256, 8, 1, 1), "predict_comp_prior.mlp.0.weight": (64, 8)}
+    shapes |= {f"bg_module.{name}": shape for name, shape in resized.items()}
+    model = import_official(empty_checkpoint(tmp_path / "model.pth", shapes))
+    assert model.config.background.mask_dim == 8
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fg_module.img_encoder.offset",
+        "fg_module.boundary_filter.weight",
+        "fg_module.z_what_net.enc_what.weight",
+        "fg_module.img_encoder.enc.0.weight",
+        "bg_module.image_enc.enc.9.weight",
+        "bg_module.image_enc.enc.13.weight",
+        "bg_module.comp_encoder.enc.13.weight",
+        "bg_module.comp_decoder.decoder.0.weight",
+        "bg_module.z_mask_0",
+        "bg_module.rnn_mask_h",
+    ],
+)
+@pytest.mark.parametrize("shape", [(), (0, 0, 0, 0), (3, 1), (2, 2, 2, 2)])
+def test_a_tensor_of_any_other_shape_is_explained(name, shape, tmp_path):
+    path = empty_checkpoint(tmp_path / "model.pth", published_shapes(5) | {name: shape})
+    with pytest.raises(UserError, match=r"model\.pth"):
+        import_official(path)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [torch.zeros(32).to_sparse(), torch.zeros(32, dtype=torch.complex64), torch.zeros(32, device="meta")],
+    ids=["sparse", "complex", "no content"],
+)
+def test_only_plain_tensors_are_read(value, tmp_path):
+    with pytest.raises(UserError, match="plain tensors"):
+        import_official(empty_checkpoint(tmp_path / "model.pth", published_shapes(5), **{"bg_module.z_mask_0": value}))
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
+def test_a_damaged_file_is_explained_wherever_the_damage_is(tmp_path):
+    path = tmp_path / "model.pth"
+    torch.save({"model": {"a": torch.zeros(3)}}, path)
+    whole, random = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        damaged[random.integers(len(whole) // 2)] = random.integers(256)
+        path.write_bytes(damaged)
+        with pytest.raises(UserError):
+            import_official(path)

@@ -153,7 +153,7 @@ def test_nothing_is_computed_in_vain(model, picture, monkeypatch):
     monkeypatch.setattr(model.background, "decode_components", refuse)
     model.decompose(picture, pictures=False)
     monkeypatch.setattr(model.background, "infer_masks", refuse)
-    monkeypatch.setattr("objectspace.models.space.scenes.draw", refuse)
+    monkeypatch.setattr("objectspace.models.parts.scenes.draw", refuse)
     scene = model.decompose(picture, threshold=0.9, background=False, pictures=False, least_pixels=0)[0]
     handle.remove()
     every = model.decompose(picture, 0.9, background=False, pictures=False, least_pixels=0, least_visible=0)[0]
@@ -162,7 +162,7 @@ def test_nothing_is_computed_in_vain(model, picture, monkeypatch):
 
 def test_images_drawn_together_and_in_parts_are_the_same(model, pictures, monkeypatch):
     together = model.decompose(pictures, batch=6)
-    monkeypatch.setattr("objectspace.models.space.scenes._CANVAS", 2 * 40 * 56)
+    monkeypatch.setattr("objectspace.models.parts.scenes._CANVAS", 2 * 40 * 56)
     for one, two in zip(together, model.decompose(pictures, batch=6), strict=True):
         assert same(one, two)
         assert all(np.array_equal(a.mask, b.mask) for a, b in zip(one.objects, two.objects, strict=True))

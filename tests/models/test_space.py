@@ -11,7 +11,7 @@ import torch
 from objectspace.config import Anneal, Init, Stage
 from objectspace.config import Space as Config
 from objectspace.models import Space, create
-from objectspace.models.space.cells import choose
+from objectspace.models.parts.cells import choose
 from oracle.small import small_config, small_model
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.0, boundary_weight=1.0)

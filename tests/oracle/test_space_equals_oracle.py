@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from objectspace.config import Stage
-from objectspace.models.space import Space, SpaceOutput
+from objectspace.models.parts.grid import GridOutput
+from objectspace.models.space import Space
 from oracle import space_oracle
 from oracle.small import small_config, small_model
 
@@ -18,7 +19,7 @@ STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, bounda
 SIZES = [((32, 32), (4, 4)), ((32, 48), (2, 3)), ((48, 32), (6, 4)), ((16, 32), (4, 8)), ((64, 64), (1, 1))]
 
 
-def values(output: SpaceOutput) -> dict[str, Tensor]:
+def values(output: GridOutput) -> dict[str, Tensor]:
     front, back = output.foreground, output.background
     return {
         "reconstruction": output.reconstruction,
@@ -38,7 +39,7 @@ def values(output: SpaceOutput) -> dict[str, Tensor]:
 
 def assert_equal_in_values_and_gradients(
     model: Space, images: Tensor, stage: Stage, sample: bool = False, seed: int = 0
-) -> SpaceOutput:
+) -> GridOutput:
     slow_model = copy.deepcopy(model)
     output = model(images, stage, sample=sample, generator=torch.Generator().manual_seed(seed))
     fast = values(output)
@@ -63,7 +64,7 @@ def assert_equal_in_values_and_gradients(
     return output
 
 
-def draw_noise(model: Space, output: SpaceOutput, seed: int) -> dict[str, Tensor]:
+def draw_noise(model: Space, output: GridOutput, seed: int) -> dict[str, Tensor]:
     """The random numbers the model drew, in the order in which it draws them."""
     generator = torch.Generator().manual_seed(seed)
     count, cells = output.foreground.cells.presence.shape

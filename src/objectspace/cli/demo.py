@@ -46,7 +46,7 @@ def demo(
     _write_page(out / "report.html", shown)
     _write_boxes(out / "annotations.json", shown)
     _write_picture(out / "scenes.png", shown)
-    objects = sum(len(scene.objects) for part in shown for scene in part.scenes)
+    objects = sum(len(scene.found) for part in shown for scene in part.scenes)
     print(f"{objects} objects in {sum(len(part.scenes) for part in shown)} scenes. Look at them:")
     for file in ("report.html", "scenes.png", "annotations.json"):
         print(f"  {out / file}")

@@ -18,7 +18,6 @@ from objectspace.progress import Progress
 if TYPE_CHECKING:
     from objectspace.evaluation.report import Report
     from objectspace.models.base import SceneModel
-    from objectspace.models.space import Space
     from objectspace.scene import Scene
 
 BATCH = 16  # images taken apart at a time
@@ -74,7 +73,7 @@ def evaluate(
         print(f"all numbers: {json_file}")
 
 
-def measure_model(model: "Space", data: Path, split: str, limit: int | None = None) -> "Report":
+def measure_model(model: "SceneModel", data: Path, split: str, limit: int | None = None) -> "Report":
     """Measure a model on a split, or on its first `limit` images, read at the model's own size."""
     from objectspace.evaluation.evaluate import evaluate as measure
 

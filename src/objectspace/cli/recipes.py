@@ -17,12 +17,11 @@ def list_recipes(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("recipe", "model", "grid", "steps", "what it is for"):
+    for column in ("recipe", "model", "capacity", "steps", "what it is for"):
         table.add_column(column, no_wrap=column != "what it is for")
     for name in recipe_files.shipped():
         recipe = recipe_files.load(name)
-        rows, columns = recipe.model.foreground.grid
-        table.add_row(name, recipe.model.kind, f"{rows} x {columns}", f"{recipe.training.steps:,}", recipe.about)
+        table.add_row(name, recipe.model.kind, recipe.model.capacity, f"{recipe.training.steps:,}", recipe.about)
     Console().print(table)
 
 

@@ -36,4 +36,4 @@ def sample(
         Image.fromarray(picture).save(output)
     except (OSError, ValueError) as error:
         raise UserError(f"cannot write the picture {output}: {error}") from error
-    print(f"{output}: {count} scenes, {sum(len(scene.objects) for scene in scenes)} objects")
+    print(f"{output}: {count} scenes, {sum(len(scene.found) for scene in scenes)} objects")

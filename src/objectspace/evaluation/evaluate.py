@@ -76,7 +76,7 @@ class _Tally:
         if (scene.height, scene.width) != image.shape[:2]:
             raise ValueError(f"scene {self.images} is {scene.height} x {scene.width}, but its image {image.shape[:2]}")
         self.images += 1
-        self.predicted += len(scene.objects)
+        self.predicted += len(scene.found)
         if scene.reconstruction is not None:
             self.errors.append(squared_error(image, scene.reconstruction))
         if self.labelled:

@@ -12,7 +12,7 @@ MOST_IN_A_PALETTE = 255
 
 def crops(image: Picture, scene: Scene) -> Iterator[Image.Image]:
     """The pixels of the image (H, W, 3) under each object's box; what is not the object's is transparent."""
-    for item in scene.objects:
+    for item in scene.found:
         x0, y0, x1, y1 = (round(value) for value in item.box)
         rows = slice(max(y0, 0), max(min(y1, scene.height), y0 + 1))
         columns = slice(max(x0, 0), max(min(x1, scene.width), x0 + 1))
@@ -27,10 +27,10 @@ def crops(image: Picture, scene: Scene) -> Iterator[Image.Image]:
 def label_map(scene: Scene, colors: list[tuple[int, int, int]]) -> Image.Image:
     """Which object owns each pixel: 0 none, i the i-th. Shown in colours; with very many objects as 16-bit grey."""
     labels = np.zeros((scene.height, scene.width), np.uint16)
-    for number, item in enumerate(scene.objects, start=1):
+    for number, item in enumerate(scene.found, start=1):
         if item.mask is not None:
             labels[item.mask] = number
-    if len(scene.objects) > MOST_IN_A_PALETTE:
+    if len(scene.found) > MOST_IN_A_PALETTE:
         return Image.fromarray(labels)
     picture = Image.fromarray(labels.astype(np.uint8))
     picture.putpalette([0, 0, 0, *(channel for color in colors for channel in color)])

@@ -50,9 +50,9 @@ class Record:
 
 def found(scene: Scene) -> tuple[tuple[Found, ...], NDArray[np.float32]]:
     """A scene's objects, and their latents (M, D)."""
-    vectors = [np.zeros(0, np.float32) if item.what is None else item.what for item in scene.objects]
+    vectors = [np.zeros(0, np.float32) if item.what is None else item.what for item in scene.found]
     what = np.stack(vectors) if vectors else np.zeros((0, 0), np.float32)
-    return tuple(_found(item) for item in scene.objects), what
+    return tuple(_found(item) for item in scene.found), what
 
 
 def to_text(objects: tuple[Found, ...]) -> str:

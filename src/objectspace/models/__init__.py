@@ -1,16 +1,15 @@
 """Models: make one (`create`), keep it (`save_pretrained`), get it back (`load`, `from_pretrained`)."""
 
-from objectspace.config import Anneal
-from objectspace.config import Space as SpaceConfig
+from objectspace.config import Anneal, ModelConfig
 from objectspace.models.base import Output, SceneModel
 from objectspace.models.official import import_official
 from objectspace.models.pretrained import from_pretrained, load, save_pretrained
 from objectspace.models.space import Space
 
 
-def create(config: SpaceConfig, anneal: Anneal | None = None, seed: int = 0) -> Space:
-    """A fresh model, its heads started at the priors with which `anneal` begins."""
-    return Space.create(config, anneal, seed)
+def create(config: ModelConfig, anneal: Anneal | None = None, seed: int = 0) -> SceneModel:
+    """A fresh model of the config's kind, started at the priors with which `anneal` begins."""
+    return SceneModel.by_config[type(config)].create(config, anneal, seed)
 
 
 __all__ = [

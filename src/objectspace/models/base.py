@@ -10,14 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
-from objectspace.config import Section, Stage
+from objectspace.config import Anneal, ModelConfig, Stage
+from objectspace.errors import UserError
 from objectspace.scene import Scene
 
 Input = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
@@ -27,7 +28,8 @@ Input = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
 class Output:
     """What a forward pass gives back."""
 
-    reconstruction: Tensor  # (B, C, H, W)
+    target: Tensor  # (B, C, h, w) what was to be drawn: the images, or patches of them
+    reconstruction: Tensor  # (B, C, h, w)
     log_likelihood: Tensor  # (B,)
     kl: Mapping[str, Tensor]  # (B,) each
     penalties: Mapping[str, Tensor]  # (B,) each: what the loss adds beyond the bound
@@ -45,10 +47,38 @@ class Output:
 
 
 class SceneModel(nn.Module, ABC):
-    """A model that takes scenes apart."""
+    """A model that takes scenes apart: a subclass says of which config, `class Tiny(SceneModel, config=TinyConfig)`."""
 
-    config: Section
+    by_config: ClassVar[dict[type[ModelConfig], type["SceneModel"]]] = {}
+
+    config: ModelConfig
     final: Stage  # the annealed values after training: what evaluation uses
+
+    def __init_subclass__(cls, config: type[ModelConfig] | None = None) -> None:
+        super().__init_subclass__()
+        if config is not None:
+            SceneModel.by_config[config] = cls
+
+    def __init__(self, config: ModelConfig, final: Stage | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.final = final or Anneal().final()
+
+    @classmethod
+    def create(cls, config: ModelConfig, anneal: Anneal | None = None, seed: int = 0) -> Self:
+        """A fresh model; the global random state is left alone."""
+        anneal = anneal or Anneal()
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            model = cls(config, anneal.final())
+        model.start(anneal.at(0))
+        return model
+
+    def start(self, stage: Stage) -> None:
+        """Change how a fresh model starts, given the values with which annealing begins."""
+
+    def after_step(self, terms: Mapping[str, float]) -> None:
+        """Take note of a training step's terms, averaged over all images; for objectives that adapt, in buffers."""
 
     @abstractmethod
     def forward(
@@ -78,13 +108,25 @@ class SceneModel(nn.Module, ABC):
         """
 
     @abstractmethod
-    def sample(self, count: int, generator: torch.Generator | None = None) -> list[Scene]:
-        """Draw scenes from the prior."""
-
-    @abstractmethod
-    def save_pretrained(self, directory: str | Path) -> None:
-        """Write the model into a folder, from which `objectspace.load` gets it back."""
+    def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
+        """Draw scenes from the prior; `objects` sets how many are expected an image, where a model can tell them."""
 
     @abstractmethod
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
-        """The parameters of `foreground` and `background`, which have optimisers of their own."""
+        """The parameters of `foreground` and `background`, or of one of them, which have optimisers of their own."""
+
+    def save_pretrained(self, directory: str | Path) -> None:
+        """Write the model into a folder: config.json and model.safetensors. `objectspace.load` gets it back."""
+        from objectspace.models import pretrained  # which knows all models
+
+        pretrained.save_pretrained(self, directory)
+
+    @classmethod
+    def from_pretrained(cls, directory: str | Path) -> Self:
+        """The model in a folder, in evaluation mode; anything wrong with it is a `UserError`."""
+        from objectspace.models import pretrained
+
+        model = pretrained.from_pretrained(directory)
+        if not isinstance(model, cls):
+            raise UserError(f"the model in {directory} is a {type(model).__name__}, no {cls.__name__}")
+        return model

@@ -1,14 +1,14 @@
 """Reading a published SPACE checkpoint.
 
-The file is a torch pickle with the weights under `model`; it is read with `weights_only=True`. Grid, image size, latent
-sizes and widths follow from the tensors' shapes; the number of components is not in the file. The model that comes out
-computes what the published code computes: KL not weighted by presence, 1e-5 added to mixing weights, a mask's prior
-read off before its predecessor enters the LSTM.
+The file is a torch pickle with the weights under `model`; it is read with `weights_only=True`. Grid, glimpse and latent
+sizes follow from the tensors' shapes; the number of components is not in the file, only whether it is one. The model
+that comes out computes what the published code computes: KL not weighted by presence, 1e-5 added to mixing weights, a
+mask's prior read off before its predecessor enters the LSTM. Files of one component are refused, see docs/decisions.md.
 """
 
 import math
-import pickle
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,6 +42,8 @@ _ORDER = (  # published name, ours; the first that fits is taken
     ("bg_module.comp_decoder.", "background.component_decoder."),
     ("bg_module.predict_comp_prior.mlp.", "background.component_prior."),
 )
+_SIDE = 128  # of an image: the published mask decoder enlarges 1 x 1 by 4, 2, 4 and 4, whatever the settings
+_DECODER, _STRONG_DECODER = "bg_module.comp_decoder.decoder.", "bg_module.comp_decoder.dec."  # of several, of one
 SCALE_PRIOR_STD = 0.1  # what the published code constructs unless told otherwise
 _CONSTANTS = ("fg_module.tau", "fg_module.prior_", "fg_module.img_encoder.offset", "fg_module.boundary_filter.")
 
@@ -59,10 +61,12 @@ def import_official(
     the standard deviations of foreground and background pixels, and the annealed values at the end.
     """
     weights = _read(Path(path))
+    _check_components(weights, components, path)
     config = _infer_config(weights, components, channels, sigmas, path)
-    model = Space(config, final)
     renamed = {_rename(name): value for name, value in weights.items() if not name.startswith(_CONSTANTS)}
-    _check(renamed, model.state_dict(), path)
+    with torch.device("meta"):  # shapes only: no memory, whatever the file asks for
+        _check(renamed, Space(config).state_dict(), path)
+    model = Space(config, final)
     model.load_state_dict(renamed)
     return model.eval()
 
@@ -74,15 +78,40 @@ def _read(path: Path) -> dict[str, Tensor]:
         raise UserError(f"there is no checkpoint {path}") from error
     except OSError as error:
         raise UserError(f"the checkpoint {path} cannot be read: {error}") from error
-    except (RuntimeError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
+    except Exception as error:  # a damaged pickle fails in any way: struct.error, IndexError, AssertionError ...
         # Not torch's own words: they advise to run whatever code the file holds.
         raise UserError(f"{path} is no torch checkpoint, is damaged, or holds more than tensors") from error
     weights = content.get("model") if isinstance(content, Mapping) else None
     if not isinstance(weights, Mapping):
         raise UserError(f"{path} is no published SPACE checkpoint: it holds no weights under the key 'model'")
-    if not all(isinstance(name, str) and isinstance(value, Tensor) for name, value in weights.items()):
-        raise UserError(f"{path} is no published SPACE checkpoint: what lies under 'model' is not all tensors")
+    if not all(isinstance(name, str) and _is_plain(value) for name, value in weights.items()):
+        raise UserError(f"{path} is no published SPACE checkpoint: what lies under 'model' is not all plain tensors")
     return {name.removeprefix("module."): value for name, value in weights.items()}
+
+
+def _is_plain(value: object) -> bool:
+    """Real numbers in memory: nothing sparse, quantised, complex or without content."""
+    return (
+        isinstance(value, Tensor)
+        and value.layout == torch.strided
+        and value.device.type == "cpu"
+        and not (value.is_quantized or value.is_complex())
+    )
+
+
+def _check_components(weights: Mapping[str, Tensor], components: int, path: str | Path) -> None:
+    """The file tells one component from several by its decoder; we have no place for the decoder of one."""
+    if any(name.startswith(_STRONG_DECODER) for name in weights):
+        raise UserError(
+            f"{path} holds a SPACE of one background component. The published code draws that one with a decoder that "
+            "enlarges by 4, 4, 2 and 4; ours (background.strong_decoder) enlarges by 4, 2, 4 and 4, so its weights do "
+            "not fit. Checkpoints of two or more components can be imported"
+        )
+    if components == 1 and any(name.startswith(_DECODER) for name in weights):
+        raise UserError(
+            f"{path} holds a SPACE of several background components: its decoder is not the one that the published "
+            "code builds for one. Give the number it was trained with (its setting K)"
+        )
 
 
 def _infer_config(
@@ -92,35 +121,53 @@ def _infer_config(
     sigmas: tuple[float, float],
     path: str | Path,
 ) -> configs.Space:
-    try:
-        offset = weights["fg_module.img_encoder.offset"]
-        image_linear = weights["bg_module.image_enc.enc.13.weight"]
-        last = weights["bg_module.image_enc.enc.9.weight"]
-        what = weights["fg_module.z_what_net.enc_what.weight"]
-        glimpse = weights["fg_module.boundary_filter.weight"].shape[-1]
-        scale_std = weights["fg_module.prior_scale_std"]
-    except KeyError as error:
-        raise UserError(f"{path} is no published SPACE checkpoint: the tensor {error} is missing") from error
-    side = 16 * math.isqrt(image_linear.shape[-1] // last.shape[0])
+    size = partial(_size, weights, path)
+    side = 16 * math.isqrt(size("bg_module.image_enc.enc.13.weight", 1) // size("bg_module.image_enc.enc.9.weight", 0))
+    if side != _SIDE:
+        raise UserError(
+            f"{path}: its background reads images of {side} x {side} pixels, but the published masks are always "
+            f"{_SIDE} x {_SIDE}"
+        )
     content: dict[str, Any] = {
         "image_size": side,
         "channels": channels,
         "mixture_epsilon": 1e-5,
         "foreground": {
-            "grid": tuple(offset.shape[1:]),
-            "glimpse": glimpse,
-            "what_dim": what.shape[0] // 2,
+            "grid": (size("fg_module.img_encoder.offset", 1), size("fg_module.img_encoder.offset", 2)),
+            "glimpse": size("fg_module.boundary_filter.weight", 3),
+            "what_dim": size("fg_module.z_what_net.enc_what.weight", 0) // 2,
             "sigma": sigmas[0],
-            "scale_prior_std": _one_value(scale_std, otherwise=SCALE_PRIOR_STD),
+            "scale_prior_std": _one_value(_find(weights, path, "fg_module.prior_scale_std"), SCALE_PRIOR_STD),
             "presence_weighted_kl": False,
         },
-        "background": {"components": components, "sigma": sigmas[1], "prior_from_state": True},
+        "background": {
+            "components": components,
+            "sigma": sigmas[1],
+            "mask_dim": size("bg_module.z_mask_0", 0),
+            "component_dim": size("bg_module.comp_encoder.enc.13.weight", 0) // 2,
+            "encoder_dim": size("bg_module.image_enc.enc.13.weight", 0),
+            "hidden": size("bg_module.rnn_mask_h", 0),
+            "prior_from_state": True,
+        },
     }
     try:
         return configs.Space.model_validate(content)
     except ValidationError as error:
         reasons = "; ".join(f"{'.'.join(map(str, issue['loc']))} {issue['msg']}" for issue in error.errors())
         raise UserError(f"{path}: its shapes make no SPACE model: {reasons}") from error
+
+
+def _find(weights: Mapping[str, Tensor], path: str | Path, name: str) -> Tensor:
+    if name not in weights:
+        raise UserError(f"{path} is no published SPACE checkpoint: the tensor {name!r} is missing")
+    return weights[name]
+
+
+def _size(weights: Mapping[str, Tensor], path: str | Path, name: str, axis: int) -> int:
+    shape = tuple(_find(weights, path, name).shape)
+    if axis >= len(shape) or 0 in shape:
+        raise UserError(f"{path} is no published SPACE checkpoint: its tensor {name!r} has the shape {shape}")
+    return shape[axis]
 
 
 def _one_value(constant: Tensor, otherwise: float) -> float:

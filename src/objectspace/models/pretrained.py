@@ -20,7 +20,7 @@ from torch import Tensor
 
 from objectspace import config as configs
 from objectspace.errors import UserError
-from objectspace.models.space import Space
+from objectspace.models.base import SceneModel
 
 FORMAT = 1
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -29,7 +29,7 @@ _LARGEST_HEADER = 10_000_000
 _DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64"}
 
 
-def save_pretrained(model: Space, directory: str | Path, *, half: bool = False) -> None:
+def save_pretrained(model: SceneModel, directory: str | Path, *, half: bool = False) -> None:
     """Write the model into a folder, each file first under a temporary name.
 
     `half` stores what was learned in half precision; running statistics, few and of any magnitude, keep theirs.
@@ -51,18 +51,18 @@ def save_pretrained(model: Space, directory: str | Path, *, half: bool = False) 
         os.replace(part, directory / name)
 
 
-def from_pretrained(directory: str | Path) -> Space:
+def from_pretrained(directory: str | Path) -> SceneModel:
     """The model in a folder, in evaluation mode; anything wrong with it is a `UserError`."""
     directory = Path(directory)
     config, final = _read_config(directory / CONFIG)
-    path = directory / WEIGHTS
+    path, kind = directory / WEIGHTS, SceneModel.by_config[type(config)]
     try:
         with torch.device("meta"):  # shapes only: no memory, whatever the config asks for
-            expected = Space(config).state_dict()
+            expected = kind(config).state_dict()
     except (RuntimeError, ValueError, TypeError, OverflowError) as error:
         raise UserError(f"{directory / CONFIG} describes no model that can be built: {error}") from error
     _check_header(_read_header(path), expected, path)
-    model = Space(config, final)
+    model = kind(config, final)
     try:
         model.load_state_dict(load_file(path), strict=True)
     except (OSError, RuntimeError, SafetensorError) as error:
@@ -70,7 +70,7 @@ def from_pretrained(directory: str | Path) -> Space:
     return model.eval()
 
 
-def load(name_or_directory: str | Path) -> Space:
+def load(name_or_directory: str | Path) -> SceneModel:
     """A model by the folder it was saved in, or by the name of one that comes with the package."""
     path = Path(name_or_directory)
     if path.is_dir():
@@ -88,7 +88,7 @@ def _known() -> str:
     return f"the package brings {', '.join(names)}" if names else "the package brings none"
 
 
-def _read_config(path: Path) -> tuple[configs.Space, configs.Stage]:
+def _read_config(path: Path) -> tuple[configs.ModelConfig, configs.Stage]:
     try:
         if path.stat().st_size > _LARGEST_CONFIG:
             raise UserError(f"{path} is too large for a model's config")
@@ -102,7 +102,7 @@ def _read_config(path: Path) -> tuple[configs.Space, configs.Stage]:
     if content["format"] != FORMAT:
         raise UserError(f"{path} has format {content['format']}; this version of objectspace reads {FORMAT}")
     try:
-        config = configs.Space.model_validate(content["model"])
+        config = configs.ModelConfig.model_validate(content["model"])
         final = TypeAdapter(configs.Stage).validate_python(content["final"])
     except ValidationError as error:
         issues = "; ".join(f"{'.'.join(map(str, issue['loc']))}: {issue['msg']}" for issue in error.errors()[:3])

@@ -37,7 +37,7 @@ def with_boxes(image: Picture, scene: Scene, factor: int = 2, whole: bool = Fals
     """The image, enlarged, with a frame around each object; with `whole`, around its hidden parts too, thinner."""
     picture = Image.fromarray(enlarge(image, factor))
     draw = ImageDraw.Draw(picture)
-    for item, color in zip(scene.objects, palette(len(scene.objects)), strict=True):
+    for item, color in zip(scene.found, palette(len(scene.found)), strict=True):
         if whole:
             draw.rectangle(_corners(item.where_box, factor), outline=tuple(channel // 2 for channel in color), width=1)
         draw.rectangle(_corners(item.box, factor), outline=color, width=max(1, factor // 2))
@@ -48,7 +48,7 @@ def with_masks(image: Picture, scene: Scene, factor: int = 2) -> Picture:
     """The image in pale grey, with every object's visible pixels in its own colour."""
     grey = image.mean(axis=2, keepdims=True) * 0.35 + 150
     picture = np.repeat(grey, 3, axis=2)
-    for item, color in zip(scene.objects, palette(len(scene.objects)), strict=True):
+    for item, color in zip(scene.found, palette(len(scene.found)), strict=True):
         if item.mask is not None:
             picture[item.mask] = 0.8 * np.asarray(color) + 0.2 * image[item.mask]
     return enlarge(picture.clip(0, 255).astype(np.uint8), factor)
@@ -91,9 +91,9 @@ def contact_sheet(
     for image, scene, name in zip(images, scenes, names, strict=True):
         factor = max(1, side // max(image.shape[:2]))
         picture = with_boxes(image, scene, factor, whole=True)
-        if any(item.mask is not None for item in scene.objects):
+        if any(item.mask is not None for item in scene.found):
             picture = beside(picture, with_masks(image, scene, factor))
-        tiles.append(Tile(picture, f"{name}: {len(scene.objects)} objects"))
+        tiles.append(Tile(picture, f"{name}: {len(scene.found)} objects"))
     return sheet(tiles, columns)
 
 

@@ -13,7 +13,7 @@ COLOR = "#2b6cb0"
 
 def object_statistics(scenes: Sequence[Scene], path: Path, title: str) -> None:
     """How many objects a scene has, how large they are and where they lie, as three plots in one picture."""
-    counts = np.array([len(scene.objects) for scene in scenes])
+    counts = np.array([len(scene.found) for scene in scenes])
     boxes = np.concatenate([scene.boxes / _frame(scene) for scene in scenes])  # (M, 4) in fractions of the image
     figure = Figure(figsize=(12, 3.6), layout="constrained")
     figure.suptitle(title)

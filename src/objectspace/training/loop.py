@@ -54,7 +54,8 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     fabric, training = start.fabric, start.recipe.training
     share = share_of(training.batch, fabric.world_size)
     sampler = Sampler(len(start.train), share, start.seed, fabric.world_size)
-    watch = Watch(math.prod(start.recipe.model.foreground.grid), training.watch_from, Counter(state.lasting))
+    config = start.recipe.model
+    watch = Watch(config.cells, training.watch_from, Counter(state.lasting), config.collapses)
     begun = time.monotonic() - state.seconds
     with (
         Journal(start.run, state.step) if fabric.is_global_zero else nullcontext() as journal,
@@ -71,6 +72,8 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
             state.seconds = time.monotonic() - begun
             report, stopped, late = agree(fabric, report, bool(arrived), time.monotonic() > deadline)
             _count_skipped(state, report)
+            if not report.skipped:
+                start.model.after_step(report.terms)
             logged, last = state.step % training.log_every == 0, state.step == training.steps
             if logged and journal is not None:
                 journal.note(state.step, {"seconds": round(state.seconds, 2)} | dict(report.terms))

@@ -26,7 +26,7 @@ class Objective(nn.Module):
     def forward(self, images: Tensor, step: int, generator: torch.Generator | None) -> dict[str, Tensor]:
         """The loss and its terms for images (B, C, H, W), (B,) each; without a generator at the posterior's means."""
         output = self.model(images, self.anneal.at(step), sample=generator is not None, generator=generator)
-        return {"loss": output.loss} | _terms(output, images)
+        return {"loss": output.loss} | _terms(output)
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def take_step(
 
 
 @torch.no_grad()
-def _terms(output: Output, images: Tensor) -> dict[str, Tensor]:
-    error = (output.reconstruction - images).square().flatten(1).sum(1)
+def _terms(output: Output) -> dict[str, Tensor]:
+    error = (output.reconstruction - output.target).square().flatten(1).sum(1)
     terms = {"log_likelihood": output.log_likelihood, "mse": error, "objects": output.objects.float()}
     terms |= {f"kl_{name}": value for name, value in output.kl.items()}
     terms |= dict(output.penalties)

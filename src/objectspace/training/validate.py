@@ -15,7 +15,7 @@ def measure(scenes: Sequence[Scene], dataset: Dataset) -> dict[str, float]:
     numbers = range(len(scenes))
     measures = {
         "val_mse": _squared_error(scenes, dataset),
-        "val_objects": float(np.mean([len(scene.objects) for scene in scenes])),
+        "val_objects": float(np.mean([len(scene.found) for scene in scenes])),
     }
     if dataset.object_count:
         visible = [(scene.boxes, scene.scores) for scene in scenes]

@@ -66,13 +66,18 @@ ADVICE = {
         "training.background.rate, or ask for fewer model.background.components",
         fatal=False,
     ),
+    "one-component": Collapse(
+        "one-component",
+        "one component draws the whole image: lower model.sigma, or start again from another seed",
+        fatal=True,
+    ),
 }
 
 
 def vitals(scenes: Sequence[Scene]) -> Vitals:
     """Measure some scenes."""
     return Vitals(
-        objects=float(np.mean([len(scene.objects) for scene in scenes])),
+        objects=float(np.mean([len(scene.found) for scene in scenes])),
         coverage=float(np.mean([_coverage(scene) for scene in scenes])),
         duplicates=_duplicates(scenes),
         largest_component=float(np.mean([_largest_component(scene) for scene in scenes])),
@@ -90,15 +95,17 @@ class Watch:
     cells: int
     grace: int = 500
     lasting: Counter[str] = field(default_factory=Counter)
+    names: frozenset[str] = frozenset(ADVICE)  # the collapses that this kind of model can have
 
     def look(self, step: int, seen: Vitals) -> list[Collapse]:
         """The collapses that have now lasted long enough; each is named once, until it has passed and comes back."""
         if step < self.grace:
             return []
         present = _conditions(seen, self.cells)
-        for name in ADVICE:
+        watched = [name for name in ADVICE if name in self.names]
+        for name in watched:
             self.lasting[name] = self.lasting[name] + 1 if name in present else 0
-        return [ADVICE[name] for name in ADVICE if self.lasting[name] == PATIENCE]
+        return [ADVICE[name] for name in watched if self.lasting[name] == PATIENCE]
 
 
 def _conditions(seen: Vitals, cells: int) -> set[str]:
@@ -110,6 +117,7 @@ def _conditions(seen: Vitals, cells: int) -> set[str]:
             "every-cell": seen.objects > 0.9 * cells,
             "splitting": seen.duplicates > 0.5,
             "dead-background": seen.components > 1 and seen.largest_component > 0.98,
+            "one-component": seen.components > 1 and seen.largest_component > 0.98,
         }.items()
         if holds
     }

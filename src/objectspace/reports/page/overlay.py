@@ -22,12 +22,12 @@ def colors(count: int) -> list[str]:
 
 def overlay(scene: Scene, truth: NDArray[np.float64] | None, image_id: str) -> str:
     """What lies over the input: a shade for every object, the true boxes, the found ones."""
-    shown = [index for index, item in enumerate(scene.objects) if inside(item.box, scene) is not None]
-    shown.sort(key=lambda index: -_area(scene.objects[index].box))
-    hues = colors(len(scene.objects))
-    shades = "".join(_shade(scene, scene.objects[index], index, hues[index]) for index in shown)
+    shown = [index for index, item in enumerate(scene.found) if inside(item.box, scene) is not None]
+    shown.sort(key=lambda index: -_area(scene.found[index].box))
+    hues = colors(len(scene.found))
+    shades = "".join(_shade(scene, scene.found[index], index, hues[index]) for index in shown)
     known = "".join(_true_box(box, scene) for box in ([] if truth is None else truth))
-    found = "".join(_found_box(scene, scene.objects[index], index, hues[index], image_id) for index in shown)
+    found = "".join(_found_box(scene, scene.found[index], index, hues[index], image_id) for index in shown)
     size = f"{scene.width} {scene.height}"
     # The inner svg cuts off what lies beyond the image, the outer one is letterboxed just as the picture below it.
     return (

@@ -31,12 +31,12 @@ GREY, PALE = 128, 0.12  # the pixels a component does not own, and how much of i
 def section(index: int, name: str, image: Picture, scene: Scene, truth: NDArray[np.float64] | None) -> str:
     """The part of the page for image number `index`, from 1."""
     image_id = f"image-{index}"
-    facts = [plural(len(scene.objects), "object"), f"{scene.width} × {scene.height} pixels"]
+    facts = [plural(len(scene.found), "object"), f"{scene.width} × {scene.height} pixels"]
     if truth is not None:
         facts.insert(1, f"{len(truth)} in truth")
     figures = "".join(_figures(name, image, scene, truth, image_id))
     return (
-        f'<section class="scene" id="{image_id}" data-count="{len(scene.objects)}">'
+        f'<section class="scene" id="{image_id}" data-count="{len(scene.found)}">'
         f'<header><h3><a href="#{image_id}">{escaped(name)}</a></h3><p>{" · ".join(facts)}</p></header>'
         f'<div class="figures">{figures}</div>'
         f"{_objects(image, scene, image_id)}{_components(image, scene)}</section>\n"
@@ -64,7 +64,7 @@ def _pictures(image: Picture, scene: Scene) -> Iterator[tuple[str, NDArray[np.ui
         yield "alpha", shrink(scene.alpha, SIDE)
     if scene.background is not None:
         yield "background", shrink(scene.background, SIDE)
-    if scene.components or any(item.mask is not None for item in scene.objects):
+    if scene.components or any(item.mask is not None for item in scene.found):
         yield "segmentation", shrink_flat(segments(scene), SIDE)
     if scene.reconstruction is not None:
         error = np.abs(shrink(image, SIDE).astype(np.int16) - shrink(scene.reconstruction, SIDE)) * LOUDER
@@ -76,12 +76,11 @@ def _figure(tag: str, caption: str) -> str:
 
 
 def _objects(image: Picture, scene: Scene, image_id: str) -> str:
-    if not scene.objects:
+    if not scene.found:
         return '<p class="none">No object was found in this image.</p>'
-    hues = colors(len(scene.objects))
+    hues = colors(len(scene.found))
     cards = "".join(
-        f"<li>{_card(image, scene, item, index, hues[index], image_id)}</li>"
-        for index, item in enumerate(scene.objects)
+        f"<li>{_card(image, scene, item, index, hues[index], image_id)}</li>" for index, item in enumerate(scene.found)
     )
     return f'<h4>Objects</h4><ol class="objects">{cards}</ol>'
 

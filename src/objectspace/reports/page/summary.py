@@ -64,9 +64,9 @@ class Tally:
 
     def add(self, scene: Scene, truth: NDArray[np.float64] | None) -> None:
         self.images += 1
-        self.objects += len(scene.objects)
-        self.most = max(self.most, len(scene.objects))
-        self.counts[len(scene.objects)] += 1
+        self.objects += len(scene.found)
+        self.most = max(self.most, len(scene.found))
+        self.counts[len(scene.found)] += 1
         self.sizes.update(_sides(scene.boxes))
         if truth is not None:
             self.true_counts[len(truth)] += 1

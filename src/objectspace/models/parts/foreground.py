@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from objectspace.config import Foreground as Config
 from objectspace.config import Stage
-from objectspace.models.space.cells import CellHeads, Cells, Chosen, Gaussian, choose, gaussian
-from objectspace.models.space.encoder import ImageEncoder
-from objectspace.models.space.glimpses import GlimpseDecoder, GlimpseEncoder
+from objectspace.models.parts.cells import CellHeads, Cells, Chosen, Gaussian, choose, gaussian
+from objectspace.models.parts.drawing import Drawables
+from objectspace.models.parts.encoder import ImageEncoder
+from objectspace.models.parts.glimpses import GlimpseDecoder, GlimpseEncoder
 from objectspace.ops.boundary import boundary_map, boundary_penalty
 from objectspace.ops.compositing import Composite, composite
 from objectspace.ops.resample import Windows, cut, plan_windows
@@ -60,9 +61,7 @@ class Foreground(nn.Module):
     def forward(
         self, images: Tensor, stage: Stage, sample: bool, generator: torch.Generator | None
     ) -> ForegroundOutput:
-        cells = self.heads(self.encoder(images), stage.temperature, sample, generator)
-        chosen = choose(cells.presence, self.config.budget, self.config.presence_threshold)
-        objects = self.attend(images, cells, chosen, sample, generator)
+        cells, objects = self.infer(images, stage.temperature, sample, generator)
         layers = self.lay(objects, objects.presence, (images.shape[0], *images.shape[2:]))
         return ForegroundOutput(
             image=layers.image,
@@ -71,6 +70,25 @@ class Foreground(nn.Module):
             objects=objects,
             kl=self._kl(cells, objects, stage),
             boundary=self._boundary(objects, layers.alpha, stage),
+        )
+
+    def infer(
+        self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None
+    ) -> tuple[Cells, Objects]:
+        """What every cell proposes, and the objects of the chosen ones."""
+        cells = self.heads(self.encoder(images), temperature, sample, generator)
+        chosen = choose(cells.presence, self.config.budget, self.config.presence_threshold)
+        return cells, self.attend(images, cells, chosen, sample, generator)
+
+    def find(self, images: Tensor, temperature: float, threshold: float) -> Drawables:
+        """The objects whose presence probability exceeds `threshold`, at the posterior means."""
+        cells = self.heads(self.encoder(images), temperature, False, None)
+        mask = cells.probability > threshold
+        flat = mask.flatten().nonzero().flatten()
+        found = self.attend(images, cells, Chosen(flat, flat // mask.shape[1], mask), False, None)
+        score = cells.probability.flatten()[flat]
+        return Drawables(
+            found.chosen.image, found.where, found.depth, score, found.what.value, found.picture, found.alpha
         )
 
     def attend(

@@ -9,12 +9,12 @@ import math
 
 import torch
 
-from objectspace.config import Space, Stage
-from objectspace.models.space.foreground import Foreground
+from objectspace.config import GridConfig, Stage
+from objectspace.models.parts.foreground import Foreground
 
 
 @torch.no_grad()
-def initialise(foreground: Foreground, config: Space, stage: Stage) -> None:
+def initialise(foreground: Foreground, config: GridConfig, stage: Stage) -> None:
     """Set the heads as `config.init` says, for the priors of `stage`."""
     init = config.init
     if init.heads == "default":

@@ -18,14 +18,14 @@ from torch import Tensor
 from objectspace.errors import UserError
 from objectspace.models.base import Input
 from objectspace.models.inputs import Prepared, as_list, prepare, resize
-from objectspace.models.space.cells import Chosen
-from objectspace.models.space.drawing import Drawables, Visible, draw, look
+from objectspace.models.parts.drawing import Drawables, Visible, draw, look
+from objectspace.models.parts.pictures import Backdrops, evaluating, swap, to_bytes, to_picture
 from objectspace.ops import geometry
 from objectspace.ops.compositing import Composite
 from objectspace.scene import Component, Object, Picture, Scene
 
 if TYPE_CHECKING:
-    from objectspace.models.space.space import Space
+    from objectspace.models.parts.grid import GridModel
 
 _ANYWHERE = 1e6  # pixels; boxes are cut off there, so that they stay finite
 _CANVAS = 2**22  # pixels that are drawn together, so that memory does not grow with the batch
@@ -33,7 +33,7 @@ _CANVAS = 2**22  # pixels that are drawn together, so that memory does not grow 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked of `decompose`; see `Space.decompose`."""
+    """What is asked of `decompose`; see `GridModel.decompose`."""
 
     threshold: float = 0.5
     least_pixels: float = 10
@@ -42,26 +42,15 @@ class Wanted:
     pictures: bool = True
 
 
-@dataclass(frozen=True)
-class Backdrops:
-    """The backgrounds of some images at the model's size."""
-
-    masks: Tensor  # (B, K, H, W)
-    means: Tensor | None  # (B, K, C, H, W), None where no pictures are wanted
-
-    def __getitem__(self, index: Tensor) -> Backdrops:
-        return Backdrops(self.masks[index], None if self.means is None else self.means[index])
-
-
-def decompose(model: Space, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:
-    """See `Space.decompose`."""
+def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:
+    """See `GridModel.decompose`."""
     if not 0 <= wanted.threshold <= 1:
         raise UserError(f"threshold is a probability between 0 and 1, not {wanted.threshold}")
     if batch < 1:
         raise UserError(f"batch is how many images are worked on at a time, at least 1, not {batch}")
     inputs = as_list(images)
     scenes: list[Scene] = []
-    with _evaluating(model):
+    with evaluating(model):
         for start in range(0, len(inputs), batch):
             prepared = [
                 prepare(image, model.config.image_size, start + number)
@@ -78,8 +67,8 @@ def decompose(model: Space, images: Input | Sequence[Input], wanted: Wanted, bat
     return scenes
 
 
-def render(model: Space, scene: Scene) -> Picture:
-    """See `Space.render`."""
+def render(model: GridModel, scene: Scene) -> Picture:
+    """See `GridModel.render`."""
     if scene.background is None:
         raise UserError("this scene has no background picture, so it cannot be drawn: decompose gives one")
     if any(item.what is None for item in scene.objects):
@@ -91,7 +80,7 @@ def render(model: Space, scene: Scene) -> Picture:
         if len(vector) != dim:
             raise UserError(f"an object's `what` has {len(vector)} numbers, but this model's have {dim}")
     what = like.new_tensor(np.array(vectors, np.float32).reshape(len(vectors), dim))
-    with _evaluating(model):
+    with evaluating(model):
         picture, alpha = model.foreground.decode(what)
         objects = Drawables(
             image=torch.zeros(len(what), dtype=torch.long, device=like.device),
@@ -104,11 +93,11 @@ def render(model: Space, scene: Scene) -> Picture:
         )
         background = torch.from_numpy(scene.background.copy()).to(like).permute(2, 0, 1) / 255
         layers = draw(objects, _cells(model), (1, *size))
-        return _to_picture(model, _over(layers, 0, _swap(model, background)))
+        return to_picture(model.config, _over(layers, 0, swap(model.config, background)))
 
 
-def sample(model: Space, count: int, generator: torch.Generator | None, objects: float | None) -> list[Scene]:
-    """See `Space.sample`: the foreground's latents from their priors, the background by the paper's algorithm."""
+def sample(model: GridModel, count: int, generator: torch.Generator | None, objects: float | None) -> list[Scene]:
+    """See `GridModel.sample`: the foreground's latents from their priors, the background by the paper's algorithm."""
     rows, columns = model.config.foreground.grid
     cells, stage = rows * columns, model.final
     probability = stage.presence_prior if objects is None else objects / cells
@@ -122,7 +111,7 @@ def sample(model: Space, count: int, generator: torch.Generator | None, objects:
 
     scenes: list[Scene] = []
     everything = Wanted(least_pixels=0, least_visible=0)
-    with _evaluating(model):
+    with evaluating(model):
         for _ in range(count):
             present = torch.rand(cells, generator=generator, device=like.device) < probability
             scale = stage.scale_prior_mean + scale_std * normal(cells, 2)
@@ -130,45 +119,18 @@ def sample(model: Space, count: int, generator: torch.Generator | None, objects:
             depth, what = normal(cells)[present], normal(cells, model.config.foreground.what_dim)[present]
             image = torch.zeros(len(what), dtype=torch.long, device=like.device)
             drawn = Drawables(image, where, depth, torch.ones_like(depth), what, *model.foreground.decode(what))
-            means, log_masks = model.background.generate(1, generator)
-            backdrops = Backdrops(log_masks.exp()[:, :, 0], means)
-            scenes += _scenes(model, drawn, [0], backdrops, model.config.image_size, everything)
+            scenes += _scenes(
+                model, drawn, [0], model.generate_background(generator), model.config.image_size, everything
+            )
     return scenes
 
 
-class _evaluating:  # noqa: N801
-    """Evaluation mode without gradients, and back to whatever mode it was."""
-
-    def __init__(self, model: Space) -> None:
-        self.model, self.was_training, self.quiet = model, model.training, torch.inference_mode()
-
-    def __enter__(self) -> None:
-        self.model.eval()
-        self.quiet.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        self.quiet.__exit__(None, None, None)
-        self.model.train(self.was_training)
-
-
-def _infer(model: Space, prepared: Sequence[Prepared], wanted: Wanted) -> tuple[Drawables, Backdrops | None]:
+def _infer(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> tuple[Drawables, Backdrops | None]:
     like = next(model.parameters())
-    images = _swap(model, torch.stack([item.image for item in prepared]).to(like))
+    images = swap(model.config, torch.stack([item.image for item in prepared]).to(like))
     images = images.contiguous(memory_format=torch.channels_last)
-    front = model.foreground
-    cells = front.heads(front.encoder(images), model.final.temperature, False, None)
-    mask = cells.probability > wanted.threshold
-    flat = mask.flatten().nonzero().flatten()
-    found = front.attend(images, cells, Chosen(flat, flat // mask.shape[1], mask), False, None)
-    score = cells.probability.flatten()[flat]
-    objects = Drawables(
-        found.chosen.image, found.where, found.depth, score, found.what.value, found.picture, found.alpha
-    )
-    if not wanted.background:
-        return objects, None
-    log_masks = model.background.infer_masks(images)  # (B, K, 1, H, W)
-    means = model.background.infer_means(images, log_masks) if wanted.pictures else None
-    return objects, Backdrops(log_masks.exp()[:, :, 0], means)
+    objects = model.foreground.find(images, model.final.temperature, wanted.threshold)
+    return objects, model.infer_background(images, wanted.pictures) if wanted.background else None
 
 
 def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[tuple[list[int], tuple[int, int]]]:
@@ -183,7 +145,7 @@ def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[tuple[list[int], tupl
 
 
 def _scenes(
-    model: Space,
+    model: GridModel,
     objects: Drawables,
     numbers: Sequence[int],
     backdrops: Backdrops | None,
@@ -208,7 +170,7 @@ def _scenes(
 
 
 def _scene(
-    model: Space,
+    model: GridModel,
     objects: tuple[Object, ...],
     backdrop: Backdrops | None,
     layers: Composite | None,
@@ -225,7 +187,7 @@ def _scene(
             free[item.mask] = False
         pictures: list[Picture | None] = [None] * len(backdrop.masks)
         if backdrop.means is not None:
-            pictures = [_to_picture(model, resize(mean, size)) for mean in backdrop.means]
+            pictures = [to_picture(model.config, resize(mean, size)) for mean in backdrop.means]
             background = resize((backdrop.masks[:, None] * backdrop.means).sum(0), size)
         components = tuple(Component((owners == k) & free, picture) for k, picture in enumerate(pictures))
     return Scene(
@@ -235,15 +197,15 @@ def _scene(
         components=components,
         reconstruction=None
         if layers is None or background is None
-        else _to_picture(model, _over(layers, number, background)),
-        background=None if background is None else _to_picture(model, background),
-        foreground=None if layers is None else _to_picture(model, layers.image[number]),
-        alpha=None if layers is None else _to_bytes(layers.alpha[number, 0]),
+        else to_picture(model.config, _over(layers, number, background)),
+        background=None if background is None else to_picture(model.config, background),
+        foreground=None if layers is None else to_picture(model.config, layers.image[number]),
+        alpha=None if layers is None else to_bytes(layers.alpha[number, 0]),
     )
 
 
 def _objects(
-    model: Space, objects: Drawables, seen: Visible, kept: NDArray[np.int64], size: tuple[int, int], pictures: bool
+    model: GridModel, objects: Drawables, seen: Visible, kept: NDArray[np.int64], size: tuple[int, int], pictures: bool
 ) -> tuple[Object, ...]:
     """The kept objects of all images; `kept` are their numbers in `seen`."""
     where_boxes = geometry.to_boxes(objects.where, *size).clamp(-_ANYWHERE, _ANYWHERE).tolist()
@@ -251,7 +213,7 @@ def _objects(
     what, masks = objects.what.float().cpu().numpy(), seen.masks(kept, size)
     crops: list[Picture | None] = [None] * len(kept)
     if pictures:
-        crops = [_to_picture(model, crop) for crop in objects.picture * objects.alpha]
+        crops = [to_picture(model.config, crop) for crop in objects.picture * objects.alpha]
     rows = zip(boxes, where_boxes, scores, depths, what, masks, crops, strict=True)
     return tuple(Object(*row) for row in rows)
 
@@ -262,18 +224,5 @@ def _over(layers: Composite, number: int, background: Tensor) -> Tensor:
     return alpha * layers.image[number] + (1 - alpha) * background
 
 
-def _cells(model: Space) -> int:
+def _cells(model: GridModel) -> int:
     return model.config.foreground.grid[0] * model.config.foreground.grid[1]
-
-
-def _swap(model: Space, images: Tensor) -> Tensor:
-    """RGB to the model's channel order, and back: (..., C, H, W)."""
-    return images.flip(-3) if model.config.channels == "bgr" else images
-
-
-def _to_picture(model: Space, image: Tensor) -> Picture:
-    return _to_bytes(_swap(model, image).permute(1, 2, 0))
-
-
-def _to_bytes(values: Tensor) -> NDArray[np.uint8]:
-    return (values.clamp(0, 1) * 255).round().to(torch.uint8).contiguous().cpu().numpy()

@@ -1,28 +1,38 @@
-"""SPACE (Lin et al., ICLR 2020): objects from a grid of cells over a background of a few components.
+"""Models whose objects come from the cells of a grid, over a background of their own: SPACE and SPAIR.
 
-How it departs from the paper is said in the modules it is made of and in docs/decisions.md. Shapes: B images,
-C H W image.
+They share the foreground's net, its rendering, and the way to `Scene`s and back. Shapes: B images, C H W image.
 """
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
-from objectspace.config import Anneal, Stage
-from objectspace.config import Space as Config
+from objectspace.config import GridConfig, Stage
 from objectspace.models.base import Input, Output, SceneModel
-from objectspace.models.space import heads, scenes
-from objectspace.models.space.background import Background, BackgroundOutput
-from objectspace.models.space.foreground import Foreground, ForegroundOutput
+from objectspace.models.parts import heads, scenes
+from objectspace.models.parts.foreground import Foreground, ForegroundOutput
+from objectspace.models.parts.pictures import Backdrops
 from objectspace.ops.mixtures import gaussian_log_density, mix_two
 from objectspace.scene import Picture, Scene
 
 
+class BackgroundOutput(Protocol):
+    """What a background's forward pass gives."""
+
+    @property
+    def image(self) -> Tensor: ...  # (B, C, H, W)
+    @property
+    def log_density(self) -> Tensor: ...  # (B, C, H, W) of every pixel and channel
+    @property
+    def kl(self) -> Mapping[str, Tensor]: ...  # (B,) each
+
+
 @dataclass(frozen=True)
-class SpaceOutput(Output):
+class GridOutput(Output):
     """The terms, and the two halves they come from."""
 
     foreground: ForegroundOutput
@@ -30,28 +40,20 @@ class SpaceOutput(Output):
     alpha: Tensor  # (B, 1, H, W) the mixing weight: the foreground's own, or the fixed one
 
 
-class Space(SceneModel):
-    """The whole model; images (B, C, H, W) in [0, 1], in the channel order of the config."""
+class GridModel(SceneModel):
+    """Objects over a background; images (B, C, H, W) in [0, 1], in the channel order of the config."""
 
-    config: Config
+    config: GridConfig
+    foreground: Foreground
+    background: nn.Module  # images, sample, generator, epsilon -> BackgroundOutput
 
-    def __init__(self, config: Config, final: Stage | None = None) -> None:
-        super().__init__()
-        self.config = config
-        self.final = final or Anneal().final()
-        self.foreground = Foreground(config.foreground, config.image_size)
-        self.background = Background(config.background, config.image_size)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    def start(self, stage: Stage) -> None:
+        """Start the foreground's heads as `config.init` says."""
+        heads.initialise(self.foreground, self.config, stage)
 
-    @classmethod
-    def create(cls, config: Config, anneal: Anneal | None = None, seed: int = 0) -> "Space":
-        """A fresh model, started as `config.init` says; the global random state is left alone."""
-        anneal = anneal or Anneal()
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
-            model = cls(config, anneal.final())
-        heads.initialise(model.foreground, config, anneal.at(0))
-        return model
+    def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
+        """The parameters of the two halves, which have optimisers of their own."""
+        return {"foreground": list(self.foreground.parameters()), "background": list(self.background.parameters())}
 
     def forward(
         self,
@@ -60,21 +62,22 @@ class Space(SceneModel):
         *,
         sample: bool = True,
         generator: torch.Generator | None = None,
-    ) -> SpaceOutput:
+    ) -> GridOutput:
         stage = stage or self.final
         epsilon = self.config.mixture_epsilon
         images = images.contiguous(memory_format=torch.channels_last)
         foreground = self.foreground(images, stage, sample, generator)  # objects on nothing
-        background = self.background(images, sample, generator, epsilon)  # components, masks sum to one
+        background: BackgroundOutput = self.background(images, sample, generator, epsilon)  # what is behind them
         alpha = foreground.alpha
         if stage.fixed_alpha is not None:
             alpha = torch.full_like(alpha, stage.fixed_alpha)
         by_foreground = gaussian_log_density(images, foreground.image, self.config.foreground.sigma)
         log_density = mix_two(by_foreground, background.log_density, alpha, epsilon)  # (B, C, H, W)
-        return SpaceOutput(
+        return GridOutput(
+            target=images,
             reconstruction=alpha * foreground.image + (1 - alpha) * background.image,
             log_likelihood=log_density.flatten(1).sum(1),
-            kl=foreground.kl | background.kl,
+            kl=foreground.kl | dict(background.kl),
             penalties={"boundary": foreground.boundary},
             objects=(foreground.cells.probability > 0.5).sum(1),
             foreground=foreground,
@@ -82,22 +85,13 @@ class Space(SceneModel):
             alpha=alpha,
         )
 
-    def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
-        """The parameters of the two halves, which have optimisers of their own."""
-        return {"foreground": list(self.foreground.parameters()), "background": list(self.background.parameters())}
+    @abstractmethod
+    def infer_background(self, images: Tensor, pictures: bool) -> Backdrops:
+        """The backgrounds of images, at the posterior means; without `pictures` only the masks."""
 
-    def save_pretrained(self, directory: str | Path) -> None:
-        """Write the model into a folder: config.json and model.safetensors."""
-        from objectspace.models import pretrained  # which knows all models
-
-        pretrained.save_pretrained(self, directory)
-
-    @classmethod
-    def from_pretrained(cls, directory: str | Path) -> "Space":
-        """The model in a folder, in evaluation mode; anything wrong with it is a `UserError`."""
-        from objectspace.models import pretrained
-
-        return pretrained.from_pretrained(directory)
+    @abstractmethod
+    def generate_background(self, generator: torch.Generator | None) -> Backdrops:
+        """One background, from the prior."""
 
     def decompose(
         self,

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from objectspace.config import Background as Config
-from objectspace.models.space.cells import Gaussian, gaussian
+from objectspace.models.parts.cells import Gaussian, gaussian
 from objectspace.nn.broadcast import BroadcastDecoder
 from objectspace.nn.stacks import halving_encoder
 from objectspace.nn.subpixel import PictureDecoder

@@ -1,0 +1,29 @@
+"""Typed recipes: everything that decides a training run, read from TOML and checked.
+
+Gives frozen pydantic records. The defaults are the paper's values (its 16 x 16 model, its tables), so a recipe file
+holds only what differs. Reading, overriding and printing recipes is in `recipe_files.py`.
+"""
+
+from objectspace.config.anneal import Anneal, Stage
+from objectspace.config.background import Background
+from objectspace.config.base import Layers, ModelConfig, Section
+from objectspace.config.grid import Foreground, GridConfig, Init
+from objectspace.config.recipe import Data, Optimiser, Recipe, Training
+from objectspace.config.space import Space
+
+__all__ = [
+    "Anneal",
+    "Background",
+    "Data",
+    "Foreground",
+    "GridConfig",
+    "Init",
+    "Layers",
+    "ModelConfig",
+    "Optimiser",
+    "Recipe",
+    "Section",
+    "Space",
+    "Stage",
+    "Training",
+]

@@ -1,0 +1,24 @@
+"""SPACE: objects from a grid over a background of a few components."""
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from objectspace.config.background import Background
+from objectspace.config.grid import GridConfig
+
+
+class Space(GridConfig):
+    """The SPACE model."""
+
+    kind: Literal["space"] = "space"
+    background: Background = Background()
+
+    @property
+    def parts(self) -> int:
+        return self.background.components
+
+    @model_validator(mode="after")
+    def _background_fits_image(self) -> "Space":
+        self.background.check_size(*self.image_size)
+        return self

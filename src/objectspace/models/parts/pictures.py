@@ -1,0 +1,54 @@
+"""What all models need to make a `Scene` of tensors: evaluation mode, channel order, pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from objectspace.config import ModelConfig
+from objectspace.scene import Picture
+
+
+@dataclass(frozen=True)
+class Backdrops:
+    """The backgrounds of some images at the model's size."""
+
+    masks: Tensor  # (B, K, H, W)
+    means: Tensor | None  # (B, K, C, H, W), None where no pictures are wanted
+
+    def __getitem__(self, index: Tensor) -> Backdrops:
+        return Backdrops(self.masks[index], None if self.means is None else self.means[index])
+
+
+class evaluating:  # noqa: N801
+    """Evaluation mode without gradients, and back to whatever mode it was."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self.model, self.was_training, self.quiet = model, model.training, torch.inference_mode()
+
+    def __enter__(self) -> None:
+        self.model.eval()
+        self.quiet.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self.quiet.__exit__(None, None, None)
+        self.model.train(self.was_training)
+
+
+def swap(config: ModelConfig, images: Tensor) -> Tensor:
+    """RGB to the model's channel order, and back: (..., C, H, W)."""
+    return images.flip(-3) if config.channels == "bgr" else images
+
+
+def to_picture(config: ModelConfig, image: Tensor) -> Picture:
+    """A model's image (C, H, W) as bytes (H, W, C), RGB."""
+    return to_bytes(swap(config, image).permute(1, 2, 0))
+
+
+def to_bytes(values: Tensor) -> NDArray[np.uint8]:
+    """Numbers in [0, 1] as bytes, of any shape."""
+    return (values.clamp(0, 1) * 255).round().to(torch.uint8).contiguous().cpu().numpy()
