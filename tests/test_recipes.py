@@ -119,3 +119,8 @@ def test_broken_toml_and_missing_files_are_explained(tmp_path: Path) -> None:
 def test_images_need_not_be_square() -> None:
     model = Space.model_validate({"image_size": [96, 160], "foreground": {"grid": [12, 20]}})
     assert model.image_size == (96, 160)
+
+
+def test_an_unknown_kind_of_model_is_named() -> None:
+    with pytest.raises(UserError, match="there is no kind of model 'spaec': did you mean 'space'"):
+        recipe_files.build({"model": {"kind": "spaec"}}, "mine.toml")

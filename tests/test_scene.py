@@ -105,3 +105,20 @@ def test_a_mask_of_another_size_is_refused_before_it_is_decoded() -> None:
 def test_reading_a_scene_needs_no_torch() -> None:
     code = "import sys, objectspace.scene; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_component_with_a_box_is_found_like_an_object() -> None:
+    mask = np.zeros((4, 6), np.bool_)
+    mask[1:3, 2:5] = True
+    scene = Scene(4, 6, components=(Component(mask, box=(2, 1, 5, 3)), Component(~mask)))
+    assert scene.objects == ()
+    assert [item.box for item in scene.found] == [(2.0, 1.0, 5.0, 3.0)]
+    assert scene.boxes.tolist() == scene.where_boxes.tolist() == [[2, 1, 5, 3]]
+    again = Scene.from_json(scene.to_json())
+    assert [part.box for part in again.components] == [(2.0, 1.0, 5.0, 3.0), None]
+
+
+def test_scenes_written_before_components_had_boxes_can_be_read() -> None:
+    content = json.loads(Scene(2, 2, components=(Component(np.ones((2, 2), np.bool_)),)).to_json())
+    del content["components"][0]["box"]
+    assert Scene.from_json(json.dumps(content)).found == ()

@@ -55,7 +55,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     share = share_of(training.batch, fabric.world_size)
     sampler = Sampler(len(start.train), share, start.seed, fabric.world_size)
     config = start.recipe.model
-    watch = Watch(config.cells, training.watch_from, Counter(state.lasting), config.collapses)
+    watch = Watch(config.cells, config.collapses, training.watch_from, Counter(state.lasting))
     begun = time.monotonic() - state.seconds
     with (
         Journal(start.run, state.step) if fabric.is_global_zero else nullcontext() as journal,

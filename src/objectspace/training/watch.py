@@ -93,9 +93,9 @@ class Watch:
     """
 
     cells: int
+    names: frozenset[str]  # the collapses that this kind of model can have
     grace: int = 500
     lasting: Counter[str] = field(default_factory=Counter)
-    names: frozenset[str] = frozenset(ADVICE)  # the collapses that this kind of model can have
 
     def look(self, step: int, seen: Vitals) -> list[Collapse]:
         """The collapses that have now lasted long enough; each is named once, until it has passed and comes back."""
