@@ -1,6 +1,6 @@
 """A full training step (forward, backward, both optimisers): the fast path against full canvases.
 
-python -m benchmarks.step [--grids 4 8 16 32] [--repeats 3] [--batch 12] [--few]
+python -m benchmarks.step [--grids 4 8 16 32] [--repeats 3] [--batch 12] [--few] [--plot docs/images/step.png]
 
 Times are taken alternately in one process; peak memory comes from a process of its own for each, less what it holds
 before the first step. "n objects" is a budget of so many objects an image; the dense version always draws all cells.
@@ -16,6 +16,7 @@ from statistics import median
 
 import torch
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from benchmarks.common import RESULTS, report
 from benchmarks.dense import DenseSpace
@@ -24,7 +25,8 @@ from objectspace.config import Space as Config
 from objectspace.models.space import Space
 
 OBJECTS = 20
-DENSE_GRIDS = (4, 8, 16)
+GRIDS = (4, 8, 16, 32)
+DENSE_GRIDS = (4, 8, 16)  # 32 would need four times the canvases of 16
 SIZE = 128
 
 
@@ -124,27 +126,33 @@ def compare_grids(grids: list[int], batch: int, repeats: int) -> list[dict[str, 
     ]
 
 
-def plot(rows: list[dict[str, object]]) -> None:
+def plot(rows: list[dict[str, object]], path: Path) -> None:
+    """Seconds and memory against the grid, a line a path."""
     figure = Figure(figsize=(9, 3.6), layout="constrained")
-    for axes, key in zip(figure.subplots(1, 2), ("seconds", "peak GB"), strict=True):
-        for label in dict.fromkeys(row["path"] for row in rows):
-            chosen = [row for row in rows if row["path"] == label]
-            axes.plot([row["grid"] for row in chosen], [row[key] for row in chosen], "o-", label=label)
-        axes.set(xlabel="grid side", ylabel=f"{key} of a training step", xscale="log", yscale="log")
-        axes.set_xticks([4, 8, 16, 32], ["4", "8", "16", "32"], minor=False)
+    grids = list(dict.fromkeys(row["grid"] for row in rows))
+    labels = {"seconds": "seconds a training step", "peak GB": "peak memory, GB"}
+    for axes, (key, label) in zip(figure.subplots(1, 2), labels.items(), strict=True):
+        for version in dict.fromkeys(row["path"] for row in rows):
+            chosen = [row for row in rows if row["path"] == version]
+            axes.plot([row["grid"] for row in chosen], [row[key] for row in chosen], "o-", label=version)
+        axes.set(xlabel="side of the grid in cells", ylabel=label, xscale="log", yscale="log")
+        axes.set_xticks(grids, [str(grid) for grid in grids])
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
         axes.minorticks_off()
         axes.grid(alpha=0.3)
     figure.axes[0].legend(frameon=False)
-    RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / "step.png", dpi=110)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--grids", type=int, nargs="+", default=[4, 8, 16, 32])
-    parser.add_argument("--batch", type=int, default=12)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--grids", type=int, nargs="+", default=list(GRIDS), choices=GRIDS, help="cells on a side")
+    parser.add_argument("--batch", type=int, default=12, help="images a step")
+    parser.add_argument("--repeats", type=int, default=3, help="steps timed, after one that warms up")
     parser.add_argument("--few", action="store_true", help=f"only {OBJECTS} objects, the grids against one another")
+    parser.add_argument("--plot", type=Path, default=RESULTS / "step.png", help="the file that the plot goes to")
     parser.add_argument("--memory-of", nargs=3, metavar=("KIND", "GRID", "BATCH"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.few:
@@ -160,7 +168,7 @@ def main() -> None:
             print(row, flush=True)
             rows.append(row)
     report("step", rows)
-    plot(rows)
+    plot(rows, arguments.plot)
 
 
 if __name__ == "__main__":
