@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from objectspace.config import Background, Stage
-from objectspace.config import Space as Config
+from objectspace.config import Stage
 from objectspace.errors import UserError
 from objectspace.models import Space, import_official
 
@@ -195,27 +194,12 @@ def test_a_tensor_too_few_too_many_or_of_another_shape(tmp_path):
         import_official(checkpoint(path, grid=7))
 
 
-def test_a_checkpoint_of_one_component_is_refused_with_the_reason(tmp_path):
+def test_a_checkpoint_of_one_component_is_known_by_its_decoder(tmp_path):
     path = empty_checkpoint(tmp_path / "one.pth", published_shapes(1))
     for components in (1, 5):
-        with pytest.raises(UserError, match=r"one background component.* enlarges by 4, 4, 2 and 4; ours"):
-            import_official(path, components=components)
-
-
-def test_our_decoder_of_one_component_differs_from_the_published_one_in_two_enlargements_only():
-    with torch.device("meta"):
-        model = Space(Config(background=Background(components=1, strong_decoder=True)))
-    ours = {name: tuple(value.shape) for name, value in model.background.component_decoder.state_dict().items()}
-    prefix = "bg_module.comp_decoder."
-    published = {n.removeprefix(prefix): s for n, s in published_shapes(1).items() if n.startswith(prefix)}
-    assert ours.keys() == published.keys()
-    different = {name: (ours[name], published[name]) for name in ours if ours[name] != published[name]}
-    assert different == {
-        "dec.10.weight": ((128 * 4, 256, 1, 1), (128 * 16, 256, 1, 1)),
-        "dec.10.bias": ((128 * 4,), (128 * 16,)),
-        "dec.17.weight": ((64 * 16, 128, 1, 1), (64 * 4, 128, 1, 1)),
-        "dec.17.bias": ((64 * 16,), (64 * 4,)),
-    }
+        model = import_official(path, components=components)
+        assert model.config.background.components == 1
+        assert model.config.background.strong_decoder
 
 
 def test_a_checkpoint_of_several_components_is_not_taken_for_one(tmp_path):

@@ -1,9 +1,9 @@
 """Reading a published SPACE checkpoint.
 
 The file is a torch pickle with the weights under `model`; it is read with `weights_only=True`. Grid, glimpse and latent
-sizes follow from the tensors' shapes; the number of components is not in the file, only whether it is one. The model
-that comes out computes what the published code computes: KL not weighted by presence, 1e-5 added to mixing weights, a
-mask's prior read off before its predecessor enters the LSTM. Files of one component are refused, see docs/decisions.md.
+sizes follow from the tensors' shapes; the number of components is not in the file, only whether it is one: then the
+published code has another decoder. The model that comes out computes what the published code computes: KL not weighted
+by presence, 1e-5 added to mixing weights, a mask's prior read off before its predecessor enters the LSTM.
 """
 
 import math
@@ -57,11 +57,11 @@ def import_official(
 ) -> Space:
     """The model of a published checkpoint, in evaluation mode.
 
-    What the file does not hold comes as arguments: the number of components, the channel order it was trained with,
-    the standard deviations of foreground and background pixels, and the annealed values at the end.
+    What the file does not hold comes as arguments: the number of components (unless it is one), the channel order it
+    was trained with, the standard deviations of foreground and background pixels, and the annealed values at the end.
     """
     weights = _read(Path(path))
-    _check_components(weights, components, path)
+    components = _components(weights, components, path)
     config = _infer_config(weights, components, channels, sigmas, path)
     renamed = {_rename(name): value for name, value in weights.items() if not name.startswith(_CONSTANTS)}
     with torch.device("meta"):  # shapes only: no memory, whatever the file asks for
@@ -99,19 +99,16 @@ def _is_plain(value: object) -> bool:
     )
 
 
-def _check_components(weights: Mapping[str, Tensor], components: int, path: str | Path) -> None:
-    """The file tells one component from several by its decoder; we have no place for the decoder of one."""
+def _components(weights: Mapping[str, Tensor], components: int, path: str | Path) -> int:
+    """How many components: the file tells one from several by its decoder, but not how many."""
     if any(name.startswith(_STRONG_DECODER) for name in weights):
-        raise UserError(
-            f"{path} holds a SPACE of one background component. The published code draws that one with a decoder that "
-            "enlarges by 4, 4, 2 and 4; ours (background.strong_decoder) enlarges by 4, 2, 4 and 4, so its weights do "
-            "not fit. Checkpoints of two or more components can be imported"
-        )
+        return 1
     if components == 1 and any(name.startswith(_DECODER) for name in weights):
         raise UserError(
             f"{path} holds a SPACE of several background components: its decoder is not the one that the published "
             "code builds for one. Give the number it was trained with (its setting K)"
         )
+    return components
 
 
 def _infer_config(
@@ -148,6 +145,7 @@ def _infer_config(
             "encoder_dim": size("bg_module.image_enc.enc.13.weight", 0),
             "hidden": size("bg_module.rnn_mask_h", 0),
             "prior_from_state": True,
+            "strong_decoder": components == 1,
         },
     }
     try:

@@ -3,6 +3,7 @@
 Shapes: n vectors, D latent, C channels, H W picture.
 """
 
+import math
 from collections.abc import Sequence
 
 from torch import Tensor, nn
@@ -59,16 +60,22 @@ def run_subpixel(stack: nn.Sequential, latent: Tensor) -> Tensor:
 class PictureDecoder(nn.Module):
     """The paper's mask decoder, for pictures of any size: vectors (n, D) -> (n, C, H, W), no activation at the end.
 
-    The paper enlarges 1x1 by 4, 2, 4 and 4. Here the first factor brings what the others leave over; a size that is
-    no multiple of them is decoded a little larger and cropped.
+    The paper enlarges 1x1 by 4, and then by `later`. Here the first factor brings what the others leave over; a size
+    that is no multiple of them is decoded a little larger and cropped.
     """
 
     def __init__(
-        self, inputs: int, channels: Sequence[int], groups: Sequence[int], outputs: int, size: tuple[int, int]
+        self,
+        inputs: int,
+        channels: Sequence[int],
+        groups: Sequence[int],
+        outputs: int,
+        size: tuple[int, int],
+        later: Sequence[int] = (2, 4, 4),
     ) -> None:
         super().__init__()
         self.size = size
-        self.dec = subpixel_stack(inputs, channels, groups, enlargements(size))
+        self.dec = subpixel_stack(inputs, channels, groups, enlargements(size, later))
         self.dec.append(nn.Conv2d(channels[-1], outputs, 3, padding=1))
 
     def forward(self, latent: Tensor) -> Tensor:
@@ -76,11 +83,14 @@ class PictureDecoder(nn.Module):
         return picture[:, :, : self.size[0], : self.size[1]]
 
 
-def enlargements(size: tuple[int, int]) -> list[tuple[int, int]]:
-    """Four factors for rows and columns whose products reach `size`; 128 x 128 gives the paper's 4, 2, 4, 4."""
-    for later in ((2, 4, 4), (2, 2, 4), (2, 2, 2), (1, 2, 2), (1, 1, 2), (1, 1, 1)):
-        product = later[0] * later[1] * later[2]
-        if min(size) >= 4 * product:
-            break
+def enlargements(size: tuple[int, int], later: Sequence[int] = (2, 4, 4)) -> list[tuple[int, int]]:
+    """Factors for rows and columns whose products reach `size`; 128 x 128 gives the paper's 4, 2, 4, 4.
+
+    A size that leaves the first factor less than 4 has smaller ones later, the largest being halved first.
+    """
+    factors = list(later)
+    while min(size) < 4 * math.prod(factors) > 4:
+        factors[factors.index(max(factors))] //= 2
+    product = math.prod(factors)
     first = (-(-size[0] // product), -(-size[1] // product))
-    return [first, *((factor, factor) for factor in later)]
+    return [first, *((factor, factor) for factor in factors)]

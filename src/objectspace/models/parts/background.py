@@ -2,8 +2,8 @@
 
 Departs from the paper: the last component takes what the others leave, so its mask is not decoded; with `fraction`
 above 1 masks and pictures are decoded smaller and enlarged, with `input_fraction` above 1 images and masks are encoded
-smaller; with `strong_decoder` pictures come from the mask
-decoder's kind of net. Shapes: B images, K components, C H W image, D latent, E image features.
+smaller. With `strong_decoder` pictures come from the net that the published code has for a single component, which the
+paper lists as SPAIR's background decoder. Shapes: B images, K components, C H W image, D latent, E image features.
 """
 
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ class Background(nn.Module):
         self.mask_decoder = PictureDecoder(config.mask_dim, layers.channels, layers.groups, 1, size)
         self.component_encoder = halving_encoder(4, config.component_encoder_channels, positions, 2 * dim)
         self.component_decoder: nn.Module = (
-            PictureDecoder(dim, layers.channels, layers.groups, 3, size)
+            PictureDecoder(dim, layers.channels, layers.groups, 3, size, later=(4, 2, 4))
             if config.strong_decoder
             else BroadcastDecoder(dim, config.component_decoder_channels, 3, size)
         )
