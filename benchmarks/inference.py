@@ -26,14 +26,14 @@ from objectspace.ops.compositing import SHARPNESS
 from objectspace.ops.geometry import to_affine
 
 
-def model_for(grid: int, images: Tensor) -> Space:
-    """A random model that finds about `OBJECTS` objects in each of the images (B, C, H, W)."""
+def model_for(grid: int, images: Tensor, objects: int = OBJECTS) -> Space:
+    """A random model that finds about so many objects in each of the images (B, C, H, W)."""
     model = Space.create(config_for(grid, None), Anneal()).eval()
     head = model.foreground.heads.z_pres_net
     with torch.no_grad():
         torch.nn.init.normal_(head.weight, generator=torch.Generator().manual_seed(1))
         logits = head(model.foreground.encoder(images)).flatten()
-        last, next_one = logits.topk(OBJECTS * len(images) + 1).values[-2:]
+        last, next_one = logits.topk(objects * len(images) + 1).values[-2:]
         head.bias -= (last + next_one) / 2  # one half lies between two cells, where rounding cannot move either over it
         model.foreground.glimpse_decoder.dec_alpha.bias.fill_(4)  # opaque, so that there are masks
     return model

@@ -15,28 +15,32 @@ import io
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from PIL import Image
 
-from objectspace import __version__
+from objectspace import __version__, episode
 from objectspace.errors import UserError
-from objectspace.export.coco import write_coco
+from objectspace.export.coco import OBJECT, write_coco
 from objectspace.export.counts import write_counts
 from objectspace.export.cutouts import crops, label_map
 from objectspace.export.journal import Journal
 from objectspace.export.label_studio import write_label_studio
 from objectspace.export.latents import write_latents
+from objectspace.export.record import Record
 from objectspace.files import shown, write_atomically
 from objectspace.images import BadImage, read_image, resize
 from objectspace.inputs import Nothing, Source
+from objectspace.labels.names import Labels
 from objectspace.models.base import SceneModel
 from objectspace.progress import Progress
+from objectspace.reports.animation import write_gif
 from objectspace.reports.html import ReportWriter
 from objectspace.reports.pictures import beside, palette, with_boxes, with_masks
 from objectspace.scene import Picture, Scene
@@ -63,12 +67,17 @@ class Options:
     latents: Path | None = None
     label_studio: Path | None = None
     csv: Path | None = None
+    gif: Path | None = None
+    fps: float = 15  # what an Atari game shows at the usual frame skip of 4
+    scale: float | None = None  # of the GIF; None enlarges small images
+    labels: Labels | None = None
     strict: bool = False
 
     def settings(self) -> dict[str, Any]:
         """What must stay the same for a directory to be continued."""
         given = {name: getattr(self, name) for name in ("overlays", "crops", "masks", "pictures")}
-        return {"--threshold": self.threshold} | {f"--{name}": value for name, value in given.items()}
+        labels = None if self.labels is None else self.labels.fingerprint
+        return {"--threshold": self.threshold, "--labels": labels} | {f"--{name}": each for name, each in given.items()}
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ class Summary:
 
 
 @dataclass(frozen=True, eq=False)
-class _Frame:
+class Frame:
     """An image that waits to be taken apart."""
 
     source: Source
@@ -96,7 +105,7 @@ class _Frame:
 class _Waiting:
     """A batch in the making: its frames, and the sources that are at their end once these are done."""
 
-    frames: list[_Frame] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
     ended: list[tuple[Source, str]] = field(default_factory=list)
 
     def is_full(self, batch: int) -> bool:
@@ -109,11 +118,24 @@ class _Waiting:
 
 
 class Decomposition:
-    """The directory `out`, made with a model that is called `name`."""
+    """The directory `out`, made with a model that is called `name`.
+
+    What is written for an image (`write`) and about all of them (`assemble`) is for subclasses to change, with the
+    names of those files (`results`) and what a directory cannot be continued without (`settings`).
+    """
+
+    results: ClassVar[tuple[str, ...]] = RESULTS
 
     def __init__(self, out: Path, model: SceneModel, name: str, options: Options) -> None:
         self.out, self.model, self.name, self.options = out, model, name, options
+        self.weights = fingerprint(model)
+        if options.labels is not None:
+            options.labels.check_made_with(name, self.weights)
         self._new = self._problems = 0
+
+    def settings(self) -> dict[str, Any]:
+        """What must stay the same for a directory to be continued."""
+        return {"weights of --model": self.weights} | self.options.settings()
 
     def run(self, sources: Iterable[Source | Nothing], total: int | None, say: Callable[[str], None]) -> Summary:
         """Take apart what is not done yet, then write what is about all images, and say what had to be left out.
@@ -125,13 +147,12 @@ class Decomposition:
         first = next(sources, None)
         if first is None:
             raise UserError("there is nothing to take apart: no path was given")
-        _refuse_foreign(self.out)
-        settings = {"weights of --model": fingerprint(self.model)} | self.options.settings()
+        _refuse_foreign(self.out, self.results)
         try:
-            with Journal(self.out / JOURNAL, settings) as journal:
+            with Journal(self.out / JOURNAL, self.settings()) as journal:
                 with Progress("decomposing", total) as progress:
                     self._take_apart(journal, chain([first], sources), progress)
-                self._assemble(journal, say)
+                self.assemble(journal, say)
                 for path, reason in journal.problems():
                     say(f"skipped: {shown(path)}: {reason}")
                 return Summary(*journal.totals, self._new, time.monotonic() - start, self._problems)
@@ -151,7 +172,7 @@ class Decomposition:
                 try:
                     for number, pixels in source.frames():
                         if not journal.has_frame(source.key, number, stamp):
-                            waiting.frames.append(_Frame(source, stamp, number, pixels))
+                            waiting.frames.append(Frame(source, stamp, number, pixels))
                         if waiting.is_full(self.options.batch):
                             waiting = self._finish(journal, waiting)
                     waiting.ended.append((source, stamp))
@@ -173,10 +194,11 @@ class Decomposition:
         scenes = self.model.decompose(
             images, self.options.threshold, background=wanted, pictures=wanted, batch=self.options.batch
         )
+        scenes = self._labelled(scenes)
         with journal.batch():
             for frame, scene in zip(batch.frames, scenes, strict=True):
                 key, name = frame.source.key, journal.name_for(frame.source.key, frame.number)
-                self._write(name, frame, scene)
+                self.write(name, frame, scene)
                 place, origin = shown(frame.source.path), None
                 if frame.number is not None:
                     place, origin = shown(str(self._frame_file(name))), place
@@ -190,11 +212,19 @@ class Decomposition:
         self._new += len(scenes)
         return _Waiting()
 
-    def _write(self, name: str, frame: _Frame, scene: Scene) -> None:
-        """The files of one image."""
-        write_atomically(self.out / "scenes" / f"{name}.json", scene.to_json().encode(), durable=False)
+    def _labelled(self, scenes: list[Scene]) -> list[Scene]:
+        labels = self.options.labels
+        return scenes if labels is None else [labels.apply(scene) for scene in scenes]
+
+    def write_frame(self, name: str, frame: Frame) -> None:
+        """The image itself, if it has no file of its own."""
         if frame.number is not None:
             _write_png(self._frame_file(name), Image.fromarray(frame.pixels))
+
+    def write(self, name: str, frame: Frame, scene: Scene) -> None:
+        """The files of one image."""
+        write_atomically(self.out / "scenes" / f"{name}.json", scene.to_json().encode(), durable=False)
+        self.write_frame(name, frame)
         if self.options.overlays:
             _write_png(self.out / "overlays" / f"{name}.png", overlay(frame.pixels, scene))
         if self.options.masks:
@@ -205,12 +235,13 @@ class Decomposition:
             for number, crop in enumerate(crops(frame.pixels, scene)):
                 _write_png(folder / f"{number:03d}.png", crop)
 
-    def _assemble(self, journal: Journal, say: Callable[[str], None]) -> None:
+    def assemble(self, journal: Journal, say: Callable[[str], None]) -> None:
         """The files about all images."""
+        kinds = () if self.options.labels is None else self.options.labels.kinds
         path = self.out / "annotations.json"
         if journal.note(COCO_NOTE) != "whole" or not path.exists():
             info = {"description": "objects found by objectspace", "version": __version__, "model": self.name}
-            write_coco(path, journal, info | {"threshold": self.options.threshold})
+            write_coco(path, journal, info | {"threshold": self.options.threshold}, kinds or (OBJECT,))
             journal.set_note(COCO_NOTE, "whole")
         if self.options.csv is not None:
             write_counts(self.options.csv, journal)
@@ -218,6 +249,12 @@ class Decomposition:
             write_latents(self.options.latents, journal, self.name)
         if self.options.label_studio is not None:
             write_label_studio(self.options.label_studio, journal, self.name)
+        if self.options.gif is not None:
+            with Progress(f"drawing {self.options.gif.name}", journal.totals[0]) as progress:
+                read = partial(self.image_of, say=say, where=self.options.gif.name)
+                shown = episode.pictures(journal, read, kinds, self.options.scale)
+                if not write_gif(self.options.gif, _counted(shown, progress), self.options.fps):
+                    say(f"not written: {self.options.gif}: there is no image to show")
         images, limit = journal.totals[0], self.options.report_images
         shows = f"the first {min(images, limit)} images"
         page = self.out / "report.html"
@@ -235,16 +272,23 @@ class Decomposition:
             while part := list(islice(records, self.options.batch)):
                 images, names = [], []
                 for record in part:
-                    file = Path(record.key) if record.frame is None else self._frame_file(record.name)
-                    try:
-                        images.append(_fitting(read_image(file)))
+                    image = self.image_of(record, say, path.name)
+                    if image is not None:
+                        images.append(_fitting(image))
                         names.append(record.file_name)
-                    except BadImage as error:
-                        say(f"not in report.html: {record.file_name}: {error.reason}")
                 scenes = self.model.decompose(images, self.options.threshold, batch=self.options.batch)
+                scenes = self._labelled(scenes)
                 for name, image, scene in zip(names, images, scenes, strict=True):
                     report.add(name, image, scene)
                 progress.advance(len(part))
+
+    def image_of(self, record: Record, say: Callable[[str], None], where: str) -> Picture | None:
+        """The image that a record is about; if it is gone since, says that it will be missing in the file `where`."""
+        try:
+            return read_image(Path(record.key) if record.frame is None else self._frame_file(record.name))
+        except BadImage as error:
+            say(f"not in {where}: {record.file_name}: {error.reason}")
+            return None
 
     def _frame_file(self, name: str) -> Path:
         return self.out / "frames" / f"{name}.png"
@@ -280,12 +324,18 @@ def _write_png(path: Path, picture: Image.Image) -> None:
     write_atomically(path, buffer.getvalue(), durable=False)
 
 
-def _refuse_foreign(out: Path) -> None:
+def _counted(pictures: Iterable[Picture], progress: Progress) -> Iterator[Picture]:
+    for picture in pictures:
+        yield picture
+        progress.advance()
+
+
+def _refuse_foreign(out: Path, results: Sequence[str]) -> None:
     """Results are never written over files that came from elsewhere."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: give a directory as --out")
     if (out / JOURNAL).exists():
         return
-    for name in RESULTS:
+    for name in results:
         if (out / name).exists():
             raise UserError(f"{out / name} is there already, and not from this command: give another --out")

@@ -13,6 +13,7 @@ from objectspace.cli.data import resumable
 from objectspace.errors import UserError
 from objectspace.files import check_writable
 from objectspace.inputs import STANDARD_INPUT, Source, sources
+from objectspace.labels.names import read_labels
 
 
 def decompose(
@@ -36,14 +37,27 @@ def decompose(
     latents: Annotated[Path | None, typer.Option(help="Write all objects' latents to this .safetensors.")] = None,
     label_studio: Annotated[Path | None, typer.Option(help="Write tasks for Label Studio to this .json.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write the number of objects in each image to this .csv.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="A labels.json of  objectspace label: objects get the names in it.")
+    ] = None,
+    gif: Annotated[Path | None, typer.Option(help="Write all images, in order, with boxes, to this .gif.")] = None,
+    fps: Annotated[float, typer.Option(min=0.1, max=50, help="Pictures a second in the GIF.")] = 15,
+    scale: Annotated[
+        float | None, typer.Option(min=0.05, max=16, help="Size of the GIF; small images are enlarged by themselves.")
+    ] = None,
     report_images: Annotated[int, typer.Option(min=1, help="How many images report.html shows at the most.")] = 200,
     no_report: Annotated[bool, typer.Option("--no-report", help="Leave report.html out.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first file that cannot be used.")] = False,
 ) -> None:
-    """Take images apart: boxes, masks, crops, counts, and a page to look at."""
-    for file in (latents, label_studio, csv):
+    """Take images apart: boxes, masks, crops, counts, a page to look at, a GIF of an episode."""
+    for file in (latents, label_studio, csv, gif):
         check_writable(file)
-    total = _count(paths, out)
+    if gif is not None and gif.suffix.lower() != ".gif":
+        raise UserError(f"--gif {gif}: give a name that ends in .gif")
+    if gif is not None and any(os.path.realpath(path) == os.path.realpath(gif) for path in paths):
+        raise UserError(f"--gif {gif} would replace what is to be taken apart: give another name")
+    names = None if labels is None else read_labels(labels)
+    total = count(paths, out)
 
     from objectspace import load
     from objectspace.decomposition import Decomposition, Options
@@ -59,11 +73,17 @@ def decompose(
         latents=latents,
         label_studio=label_studio,
         csv=csv,
+        gif=gif,
+        fps=fps,
+        scale=scale,
+        labels=names,
         strict=strict,
     )
     work = Decomposition(out, load(model), model, options)
     with resumable():
         done = work.run(sources(paths, out, _standard_input()), total, lambda line: typer.echo(line, err=True))
+    if gif is not None and gif.exists():
+        print(f"{gif}: {gif.stat().st_size / 1e6:.1f} MB")
     rate = f", {done.new} new in {done.seconds:.1f} s" if done.new else ", finished before"
     print(f"{out}: {done.images} images, {done.objects} objects{rate}")
     if done.problems:
@@ -78,7 +98,7 @@ def _standard_input() -> IO[str]:
     return sys.stdin
 
 
-def _count(paths: Sequence[str], out: Path) -> int | None:
+def count(paths: Sequence[str], out: Path) -> int | None:
     """How many files there are; None where a list of them is still to be read."""
     if STANDARD_INPUT in paths:
         return None

@@ -51,7 +51,7 @@ class _Plan:
 
 def open_map(split_folder: Path, size: tuple[int, int] | None, channels: str) -> MemoryMap:
     """The memory map of a split at `size` (height, width; None: that of the images), built if need be."""
-    fingerprint = _fingerprint(split_folder, size, channels)
+    fingerprint = fingerprint_of(split_folder, size, channels)
     name = f"{channels}-{'own' if size is None else f'{size[0]}x{size[1]}'}"
     places = [
         split_folder / ".cache",
@@ -71,7 +71,7 @@ def open_map(split_folder: Path, size: tuple[int, int] | None, channels: str) ->
     return built
 
 
-def _fingerprint(split_folder: Path, size: tuple[int, int] | None, channels: str) -> str:
+def fingerprint_of(split_folder: Path, size: tuple[int, int] | None = None, channels: str = "rgb") -> str:
     """A digest of all that the map depends on: every file's name, length and time, and how it is read."""
     images = split_folder / "images"
     if not images.is_dir():

@@ -3,6 +3,7 @@
 Reads annotations.json once; gives a `Truth` that is kept beside the memory map as an .npz.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from objectspace import rle
 from objectspace.data.sample import Problem
-from objectspace.data.store import Json, from_coco_box
+from objectspace.data.store import Json, from_coco_box, read_json
 from objectspace.errors import UserError
 
 
@@ -103,6 +104,27 @@ def collect(content: Json, images: Iterable[Json], path: Path) -> tuple[Truth, l
                 item["mask"] = None
         records.append({"size": size, "objects": objects, "ground": image.get("ground", {}), "group": _group(image)})
     return _assemble(records), problems
+
+
+def truths_by_file(root: Path) -> dict[str, tuple[NDArray[np.float64], list[str]]]:
+    """The visible boxes (m, 4) and the m categories of every annotated image of a data set, by its absolute path.
+
+    `root` may be one split. A directory without annotations has none.
+    """
+    folders = [root, *(sorted(child for child in root.iterdir() if child.is_dir()))]
+    found = {}
+    for folder in folders:
+        path = folder / "annotations.json"
+        if not path.is_file() or not (folder / "images").is_dir():
+            continue
+        content = read_json(path)
+        images = images_of(content, path)
+        truth, _ = collect(content, images.values(), path)
+        for index, name in enumerate(images):
+            mine = truth.objects(index)
+            key = os.path.abspath(folder / "images" / name)
+            found[key] = truth.visible_boxes[mine], [str(each) for each in truth.categories[mine]]
+    return found
 
 
 def _group(image: Json) -> str:

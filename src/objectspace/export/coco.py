@@ -1,11 +1,11 @@
-"""Objects as COCO annotations: one category, `object`; boxes, run-length masks and scores.
+"""Objects as COCO annotations: boxes, run-length masks, scores; the category is the label, or `object` without one.
 
 Reads records, gives one JSON file that the usual tools load. `bbox` (x, y, width, height) is tight around the visible
 mask, as COCO has it; `where_bbox` is the model's own box, hidden parts included. Ids count from 1.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +13,33 @@ from objectspace.export.record import Found, Record
 from objectspace.files import write_atomically
 from objectspace.scene import Box
 
-CATEGORY = {"id": 1, "name": "object", "supercategory": "object"}
+OBJECT = "object"  # what a thing is called that nobody gave a name
 
 
-def write_coco(path: Path, records: Iterable[Record], info: Mapping[str, Any]) -> None:
-    """Write the file, streaming; `records` is walked twice, so it must not be a generator."""
-    write_atomically(path, _lines(records, info))
+def write_coco(
+    path: Path,
+    records: Iterable[Record],
+    info: Mapping[str, Any],
+    categories: Sequence[str] = (OBJECT,),
+    scenes: bool = True,
+) -> None:
+    """Write the file, streaming; `records` is walked twice, so it must not be a generator.
+
+    `categories` are all labels that occur. With `scenes`, images name the files of their scenes.
+    """
+    write_atomically(path, _lines(records, info, {name: number for number, name in enumerate(categories, 1)}, scenes))
 
 
-def _lines(records: Iterable[Record], info: Mapping[str, Any]) -> Iterator[bytes]:
+def _lines(
+    records: Iterable[Record], info: Mapping[str, Any], numbers: Mapping[str, int], scenes: bool
+) -> Iterator[bytes]:
+    categories = [{"id": number, "name": name, "supercategory": OBJECT} for name, number in numbers.items()]
     yield b'{"info": ' + json.dumps(info).encode()
-    yield b',\n"categories": ' + json.dumps([CATEGORY]).encode()
+    yield b',\n"categories": ' + json.dumps(categories).encode()
     yield b',\n"images": ['
-    yield from list_items(_image(record) for record in records)
+    yield from list_items(_image(record, scenes) for record in records)
     yield b'],\n"annotations": ['
-    yield from list_items(_annotations(records))
+    yield from list_items(_annotations(records, numbers))
     yield b"]}\n"
 
 
@@ -39,28 +51,29 @@ def list_items(entries: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
         separator = b",\n"
 
 
-def _image(record: Record) -> dict[str, Any]:
-    image = {
+def _image(record: Record, scenes: bool) -> dict[str, Any]:
+    image: dict[str, Any] = {
         "id": record.number,
         "file_name": record.file_name,
         "height": record.height,
         "width": record.width,
-        "scene": f"scenes/{record.name}.json",
     }
+    if scenes:
+        image["scene"] = f"scenes/{record.name}.json"
     return image if record.frame is None else image | {"source": record.source, "frame": record.frame}
 
 
-def _annotations(records: Iterable[Record]) -> Iterator[dict[str, Any]]:
+def _annotations(records: Iterable[Record], numbers: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     number = 0
     for record in records:
         for item in record.objects:
             number += 1
-            yield {"id": number, "image_id": record.number} | _annotation(item)
+            category = numbers[OBJECT if item.label is None else item.label]
+            yield {"id": number, "image_id": record.number, "category_id": category} | _annotation(item)
 
 
 def _annotation(item: Found) -> dict[str, Any]:
     annotation = {
-        "category_id": CATEGORY["id"],
         "iscrowd": 0,
         "bbox": _coco_box(item.box),
         "where_bbox": _coco_box(item.where_box),

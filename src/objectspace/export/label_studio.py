@@ -1,9 +1,9 @@
 """Objects as predictions for Label Studio: rectangles to be corrected rather than drawn.
 
 Gives a JSON list of tasks for a labelling interface with `<Image name="image" value="$image"/>` and
-`<RectangleLabels name="label" toName="image">` holding the label `object`. Images are named as Label Studio serves
-local files: paths count from its LOCAL_FILES_DOCUMENT_ROOT, which should be the directory the command was run in, or
-/ where paths were absolute.
+`<RectangleLabels name="label" toName="image">` holding the objects' labels, or `object` for those that have none.
+Images are named as Label Studio serves local files: paths count from its LOCAL_FILES_DOCUMENT_ROOT, which should be the
+directory the command was run in, or / where paths were absolute.
 """
 
 from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ def _rectangle(record: Record, number: int, item: Found) -> dict[str, Any]:
         "width": 100 * (x1 - x0) / record.width,
         "height": 100 * (y1 - y0) / record.height,
         "rotation": 0,
-        "rectanglelabels": [LABEL],
+        "rectanglelabels": [LABEL if item.label is None else item.label],
     }
     return {
         "id": f"{record.number}-{number}",

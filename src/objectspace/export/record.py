@@ -23,6 +23,7 @@ class Found:
     score: float
     depth: float
     mask: rle.RunLength | None
+    label: str | None = None
 
     @property
     def area(self) -> float:
@@ -57,7 +58,8 @@ def found(scene: Scene) -> tuple[tuple[Found, ...], NDArray[np.float32]]:
 
 def to_text(objects: tuple[Found, ...]) -> str:
     """Objects as one line of JSON."""
-    return json.dumps([[item.box, item.where_box, item.score, item.depth, item.mask] for item in objects])
+    rows = [[item.box, item.where_box, item.score, item.depth, item.mask, item.label] for item in objects]
+    return json.dumps(rows)
 
 
 def from_text(text: str) -> tuple[Found, ...]:
@@ -67,8 +69,8 @@ def from_text(text: str) -> tuple[Found, ...]:
 
 def _found(item: Object) -> Found:
     mask = None if item.mask is None else rle.encode(item.mask)
-    return Found(item.box, item.where_box, item.score, item.depth, mask)
+    return Found(item.box, item.where_box, item.score, item.depth, mask, item.label)
 
 
-def _from_row(box: Any, where_box: Any, score: float, depth: float, mask: Any) -> Found:
-    return Found(tuple(box), tuple(where_box), score, depth, mask)
+def _from_row(box: Any, where_box: Any, score: float, depth: float, mask: Any, label: str | None = None) -> Found:
+    return Found(tuple(box), tuple(where_box), score, depth, mask, label)

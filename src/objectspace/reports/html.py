@@ -6,11 +6,8 @@ known, so memory does not grow with their number. The page appears under its nam
 The page forbids itself the network (`Content-Security-Policy`), and any style or script but its own, by their hashes.
 """
 
-import base64
-import hashlib
 import tempfile
 from collections.abc import Mapping
-from importlib import resources
 from itertools import chain
 from pathlib import Path
 from string import Template
@@ -26,6 +23,7 @@ from objectspace.evaluation.boxes import as_boxes
 from objectspace.files import write_atomically
 from objectspace.reports.page.markup import escaped
 from objectspace.reports.page.section import section
+from objectspace.reports.page.shell import part, policy
 from objectspace.reports.page.summary import MEASURES, PROJECTED, Tally, summary
 from objectspace.scene import Picture, Scene
 
@@ -97,37 +95,21 @@ class ReportWriter:
 
     def _frame(self) -> tuple[str, str]:
         """What comes before the sections and after them."""
-        style = _part("style.css") + _rules(min(self._tally.most, MOST_RULES))
-        script = _part("script.js")
+        style = part("style.css") + _rules(min(self._tally.most, MOST_RULES))
+        script = part("script.js")
         values = {
             "title": escaped(self._title),
-            "policy": _policy(style, script),
+            "policy": policy(style, script),
             "style": style,
             "script": script,
             "summary": summary(self._tally, self._model, self._metrics),
             "version": __version__,
         }
-        head, tail = _part("page.html").split(SECTIONS)
+        head, tail = part("page.html").split(SECTIONS)
         return Template(head).substitute(values), Template(tail).substitute(values)
-
-
-def _part(name: str) -> str:
-    return resources.files("objectspace.reports.page").joinpath(name).read_text(encoding="utf-8")
 
 
 def _rules(count: int) -> str:
     """Style that lights an object's parts when one of them is pointed at, for pages that run no script."""
     state = ":is(:hover, :focus-visible, :target)"
     return "".join(f":root:not(.js) .scene:has(.thing.k{k}{state}) .k{k} {{ --lit: 1 }}\n" for k in range(count))
-
-
-def _policy(style: str, script: str) -> str:
-    """No network at all, pictures from within the page, and only this style and this script."""
-    return (
-        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}';"
-        " base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

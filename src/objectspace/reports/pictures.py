@@ -11,21 +11,26 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from objectspace.scene import Picture, Scene
+from objectspace.images import resize
+from objectspace.scene import Box, Picture, Scene
 
+Color = tuple[int, int, int]
 GAP = 6  # pixels between the tiles of a sheet
 PAPER = (250, 250, 250)
 INK = (40, 40, 40)
+TEXT = 11  # pixels that a label is high
 
 
-def palette(count: int) -> list[tuple[int, int, int]]:
+def palette(count: int) -> list[Color]:
     """`count` colours that are easy to tell apart; the first ones are the same for every count."""
+    return [color_of(index) for index in range(count)]
+
+
+def color_of(index: int) -> Color:
+    """The colour of a number, easy to tell from those of its neighbours."""
     golden = (math.sqrt(5) - 1) / 2
-    colors = []
-    for index in range(count):
-        red, green, blue = colorsys.hsv_to_rgb((0.02 + index * golden) % 1, 0.75 if index % 2 else 0.95, 1.0)
-        colors.append((round(255 * red), round(255 * green), round(255 * blue)))
-    return colors
+    red, green, blue = colorsys.hsv_to_rgb((0.02 + index * golden) % 1, 0.75 if index % 2 else 0.95, 1.0)
+    return round(255 * red), round(255 * green), round(255 * blue)
 
 
 def enlarge(image: Picture, factor: int) -> Picture:
@@ -33,14 +38,36 @@ def enlarge(image: Picture, factor: int) -> Picture:
     return np.repeat(np.repeat(image, factor, axis=0), factor, axis=1)
 
 
-def with_boxes(image: Picture, scene: Scene, factor: int = 2, whole: bool = False) -> Picture:
-    """The image, enlarged, with a frame around each object; with `whole`, around its hidden parts too, thinner."""
-    picture = Image.fromarray(enlarge(image, factor))
+def zoom(image: Picture, factor: float) -> Picture:
+    """The image at another size: by a whole factor pixel by pixel, otherwise resized."""
+    if factor == int(factor):
+        return enlarge(image, int(factor))
+    height, width = image.shape[:2]
+    return resize(image, max(1, round(height * factor)), max(1, round(width * factor)))
+
+
+def with_boxes(
+    image: Picture,
+    scene: Scene,
+    factor: float = 2,
+    whole: bool = False,
+    colors: Sequence[Color] | None = None,
+    named: bool = False,
+) -> Picture:
+    """The image, enlarged, with a frame around each object; with `whole`, around its hidden parts too, thinner.
+
+    `colors` has one for each object; `named` writes their labels above them.
+    """
+    picture = Image.fromarray(zoom(image, factor))
     draw = ImageDraw.Draw(picture)
-    for item, color in zip(scene.found, palette(len(scene.found)), strict=True):
+    colors = palette(len(scene.found)) if colors is None else colors
+    for item, color in zip(scene.found, colors, strict=True):
         if whole:
             draw.rectangle(_corners(item.where_box, factor), outline=tuple(channel // 2 for channel in color), width=1)
-        draw.rectangle(_corners(item.box, factor), outline=color, width=max(1, factor // 2))
+        draw.rectangle(_corners(item.box, factor), outline=color, width=max(1, int(factor) // 2))
+    if named:  # after all boxes, so that none crosses a name out
+        for item, color in zip(scene.found, colors, strict=True):
+            _write_above(draw, _corners(item.box, factor), item.label or "", color)
     return np.asarray(picture)
 
 
@@ -143,7 +170,13 @@ def _fitting(text: str, width: int, font: ImageFont.ImageFont | ImageFont.FreeTy
     return text
 
 
-def _corners(box: tuple[float, float, float, float], factor: int) -> tuple[float, float, float, float]:
+def _write_above(draw: ImageDraw.ImageDraw, box: Box, text: str, color: Color) -> None:
+    """A small line of text above a box, or in it where there is no room above."""
+    place = box[0], box[1] - TEXT - 3 if box[1] >= TEXT + 3 else box[1] + 1
+    draw.text(place, text, fill=color, font=ImageFont.load_default(TEXT), stroke_width=1, stroke_fill=(0, 0, 0))
+
+
+def _corners(box: Box, factor: float) -> Box:
     """A box as PIL draws it: the last row and column belong to the frame."""
     x0, y0, x1, y1 = (value * factor for value in box)
     return x0, y0, max(x1 - 1, x0), max(y1 - 1, y0)

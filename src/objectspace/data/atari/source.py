@@ -13,13 +13,12 @@ from math import ceil
 from zlib import crc32
 
 import numpy as np
-from numpy.typing import NDArray
-from PIL import Image
 
 from objectspace.data.atari.agreement import attributes_of, rates
 from objectspace.data.atari.games import GAMES
 from objectspace.data.atari.modes import Modes
 from objectspace.data.atari.play import Frame, load_policy, play
+from objectspace.data.atari.screen import scaled
 from objectspace.data.atari.truth import Judge, Truth, agree
 from objectspace.data.sample import Attribute, Sample, TrueObject
 from objectspace.data.store import Json
@@ -119,7 +118,7 @@ class AtariSource:
                 wait, run = int(rng.integers(1, GAP + 1)), []
 
     def _samples(self, run: Sequence[_Seen], game: str, unit: str, number: int) -> list[Sample]:
-        images = [_scaled(seen.frame.screen, self.size) for seen in run]
+        images = [scaled(seen.frame.screen, self.size, self.size) for seen in run]
         digest = blake2b(b"".join(image.tobytes() for image in images), digest_size=16).digest()
         samples = []
         for index, (seen, image) in enumerate(zip(run, images, strict=True)):
@@ -142,14 +141,6 @@ def _worth_keeping(run: Sequence[_Seen]) -> bool:
     if any(seen.truth.ram is None and seen.truth.vision is None for seen in run):
         return False
     return len(run) == 1 or any((seen.frame.screen != first).any() for seen in run)
-
-
-def _scaled(screen: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """The screen (H, 160, 3) as (size, size, 3). Every pixel counts, so that a missile one pixel wide stays visible.
-
-    Of Pillow's filters, BOX keeps most of its contrast: at least half, where bilinear keeps two fifths.
-    """
-    return np.asarray(Image.fromarray(screen).resize((size, size), Image.Resampling.BOX))
 
 
 def _objects(seen: _Seen, size: int) -> tuple[TrueObject, ...]:

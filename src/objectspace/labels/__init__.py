@@ -1,0 +1,1 @@
+"""Objects in groups that look alike: clusters of latents, their names, and how well they fit known categories."""
