@@ -5,7 +5,8 @@ from typing import Any
 import torch
 
 from objectspace import config as configs
-from objectspace.models.space import Space
+from objectspace.models import create
+from objectspace.models.parts.grid import GridModel
 
 SMALL_FOREGROUND: dict[str, Any] = {
     "what_dim": 3,
@@ -42,9 +43,9 @@ def small_config(
     )
 
 
-def small_model(config: configs.Space, seed: int = 0, spread: float = 3.0) -> Space:
+def small_model(config: configs.GridConfig, seed: int = 0, spread: float = 3.0) -> GridModel:
     """A model in float64 whose cells differ: boxes of all sizes, near and far, present and absent."""
-    model = Space.create(config.model_copy(update={"init": configs.Init(heads="default")}), seed=seed).double()
+    model = create(config.model_copy(update={"init": configs.Init(heads="default")}), seed=seed).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():

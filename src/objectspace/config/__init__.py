@@ -7,23 +7,34 @@ holds only what differs. Reading, overriding and printing recipes is in `recipe_
 from objectspace.config.anneal import Anneal, Stage
 from objectspace.config.background import Background
 from objectspace.config.base import Layers, ModelConfig, Section
+from objectspace.config.genesis import Geco, Genesis
 from objectspace.config.grid import Foreground, GridConfig, Init
+from objectspace.config.iodine import Iodine
 from objectspace.config.recipe import Data, Optimiser, Recipe, Training
 from objectspace.config.space import Space
+from objectspace.config.spair import PatchBackground, SequentialConfig, SingleBackground, Spair, SpairP
 
 __all__ = [
     "Anneal",
     "Background",
     "Data",
     "Foreground",
+    "Geco",
+    "Genesis",
     "GridConfig",
     "Init",
+    "Iodine",
     "Layers",
     "ModelConfig",
     "Optimiser",
+    "PatchBackground",
     "Recipe",
     "Section",
+    "SequentialConfig",
+    "SingleBackground",
     "Space",
+    "Spair",
+    "SpairP",
     "Stage",
     "Training",
 ]

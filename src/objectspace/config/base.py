@@ -12,6 +12,7 @@ from pydantic import (
     model_validator,
 )
 
+from objectspace.config.installed import import_installed
 from objectspace.errors import nearest
 from objectspace.ops import schedules
 from objectspace.ops.schedules import Schedule
@@ -84,10 +85,28 @@ class ModelConfig(Section):
         """Read as a config of any model, a table becomes one of the kind that it names."""
         if cls is not ModelConfig or not isinstance(content, dict):
             return handler(content)
-        kind = content.get("kind", "space")
+        kind = str(content.get("kind", "space"))
         if kind not in cls.kinds:
-            raise ValueError(f"there is no kind of model {kind!r}: {nearest(str(kind), sorted(cls.kinds))}")
+            import_installed(kind)
+        if kind not in cls.kinds:
+            raise ValueError(
+                f"there is no kind of model {kind!r}: {nearest(kind, sorted(cls.kinds))} "
+                f"(a model in a file of your own is made known by  objectspace --with FILE ...)"
+            )
         return cls.kinds[kind].model_validate(content)
+
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        """The paper's model of this kind for images of `size`, with room for `grid` x `grid` objects and `components`.
+
+        That is how a kind of model takes part in comparisons at equal decomposition capacity. A model that has
+        nothing but components gets as many as there are cells and components together.
+        """
+        raise NotImplementedError
+
+    def limited(self, objects: int) -> Self | None:
+        """The same model, working on at most so many objects an image; None where there is no such thing."""
+        return None
 
     @property
     def cells(self) -> int:

@@ -1,7 +1,7 @@
 """Objects from the cells of a grid: what SPACE and SPAIR have in common."""
 
 import math
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -64,6 +64,12 @@ class GridConfig(ModelConfig):
     @property
     def cells(self) -> int:
         return math.prod(self.foreground.grid)
+
+    def limited(self, objects: int) -> Self | None:
+        if objects >= self.cells:
+            return None
+        foreground = self.foreground.model_copy(update={"budget": objects})
+        return self.model_copy(update={"foreground": foreground})
 
     @model_validator(mode="after")
     def _grid_fits_image(self) -> "GridConfig":

@@ -1,11 +1,11 @@
 """SPACE: objects from a grid over a background of a few components."""
 
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import model_validator
 
 from objectspace.config.background import Background
-from objectspace.config.grid import GridConfig
+from objectspace.config.grid import Foreground, GridConfig
 
 
 class Space(GridConfig):
@@ -13,6 +13,11 @@ class Space(GridConfig):
 
     kind: Literal["space"] = "space"
     background: Background = Background()
+
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        background = Background(components=components)
+        return cls(image_size=size, foreground=Foreground(grid=(grid, grid)), background=background)
 
     @property
     def parts(self) -> int:

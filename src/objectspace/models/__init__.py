@@ -2,9 +2,12 @@
 
 from objectspace.config import Anneal, ModelConfig
 from objectspace.models.base import Output, SceneModel
+from objectspace.models.genesis import Genesis
+from objectspace.models.iodine import Iodine
 from objectspace.models.official import import_official
 from objectspace.models.pretrained import from_pretrained, load, save_pretrained
 from objectspace.models.space import Space
+from objectspace.models.spair import Spair, SpairP
 
 
 def create(config: ModelConfig, anneal: Anneal | None = None, seed: int = 0) -> SceneModel:
@@ -13,9 +16,13 @@ def create(config: ModelConfig, anneal: Anneal | None = None, seed: int = 0) -> 
 
 
 __all__ = [
+    "Genesis",
+    "Iodine",
     "Output",
     "SceneModel",
     "Space",
+    "Spair",
+    "SpairP",
     "create",
     "from_pretrained",
     "import_official",

@@ -54,7 +54,7 @@ def save_pretrained(model: SceneModel, directory: str | Path, *, half: bool = Fa
 def from_pretrained(directory: str | Path) -> SceneModel:
     """The model in a folder, in evaluation mode; anything wrong with it is a `UserError`."""
     directory = Path(directory)
-    config, final = _read_config(directory / CONFIG)
+    config, final = read_config(directory / CONFIG)
     path, kind = directory / WEIGHTS, SceneModel.by_config[type(config)]
     try:
         with torch.device("meta"):  # shapes only: no memory, whatever the config asks for
@@ -88,7 +88,8 @@ def _known() -> str:
     return f"the package brings {', '.join(names)}" if names else "the package brings none"
 
 
-def _read_config(path: Path) -> tuple[configs.ModelConfig, configs.Stage]:
+def read_config(path: Path) -> tuple[configs.ModelConfig, configs.Stage]:
+    """What a model's config.json says: what the model is, and the annealed values it ended with."""
     try:
         if path.stat().st_size > _LARGEST_CONFIG:
             raise UserError(f"{path} is too large for a model's config")

@@ -22,18 +22,19 @@ def cell_centres(rows: int, columns: int, like: Tensor) -> Tensor:
     return torch.stack([column, row], dim=-1).reshape(-1, 2) + 0.5
 
 
-def rescale_shift(shift: Tensor, rows: int, columns: int) -> Tensor:
-    """The paper's Algorithm "Rescale": a cell's local shift (B, N, 2) to a centre in the image.
+def rescale_shift(shift: Tensor, rows: int, columns: int, first: int = 0) -> Tensor:
+    """The paper's Algorithm "Rescale": the local shifts (B, N, 2) of N cells, from `first` on, to centres in the image.
 
     An object's centre lies within one cell of the centre of its own cell, in each direction.
     """
     cells = shift.new_tensor([columns, rows])
-    return 2 * (cell_centres(rows, columns, shift) + shift.tanh()) / cells - 1
+    centres = cell_centres(rows, columns, shift)[first : first + shift.shape[-2]]
+    return 2 * (centres + shift.tanh()) / cells - 1
 
 
-def to_where(scale: Tensor, shift: Tensor, rows: int, columns: int) -> Tensor:
-    """The latents scale and shift (B, N, 2) as `where` (B, N, 4)."""
-    return torch.cat([scale.sigmoid(), rescale_shift(shift, rows, columns)], dim=-1)
+def to_where(scale: Tensor, shift: Tensor, rows: int, columns: int, first: int = 0) -> Tensor:
+    """The latents scale and shift (B, N, 2) of N cells, from `first` on, as `where` (B, N, 4)."""
+    return torch.cat([scale.sigmoid(), rescale_shift(shift, rows, columns, first)], dim=-1)
 
 
 def to_affine(where: Tensor, inverse: bool = False) -> Tensor:

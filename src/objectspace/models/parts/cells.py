@@ -3,6 +3,7 @@
 Shapes: B images, N cells (row by row), M chosen cells, F features.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +14,7 @@ from objectspace.config import Stage
 from objectspace.ops import geometry
 from objectspace.ops.distributions import bernoulli_kl, gaussian_kl, sample_gaussian, sample_relaxed_bernoulli
 
+ToWhere = Callable[[Tensor, Tensor], Tensor]  # scale and shift (B, N, 2) -> where (B, N, 4)
 PRESENCE_LIMIT = 8.8  # presence logits are squashed to +-8.8, so that presence never saturates for good
 
 
@@ -74,8 +76,17 @@ def choose(presence: Tensor, budget: int | None, threshold: float) -> Chosen:
     if budget is not None and budget < cells:
         best = presence.detach().topk(budget, dim=1).indices
         mask &= torch.zeros_like(mask).scatter(1, best, True)
+    return _chosen(mask)
+
+
+def above(probability: Tensor, threshold: float) -> Chosen:
+    """The cells whose presence probability (B, N) exceeds `threshold`."""
+    return _chosen(probability > threshold)
+
+
+def _chosen(mask: Tensor) -> Chosen:
     flat = mask.flatten().nonzero().flatten()
-    return Chosen(flat, flat // cells, mask)
+    return Chosen(flat, flat // mask.shape[1], mask)
 
 
 class CellHeads(nn.Module):
@@ -89,7 +100,15 @@ class CellHeads(nn.Module):
         self.z_scale_net = nn.Conv2d(features, 4, 1)
         self.z_shift_net = nn.Conv2d(features, 4, 1)
 
-    def forward(self, features: Tensor, temperature: float, sample: bool, generator: torch.Generator | None) -> Cells:
+    def forward(
+        self,
+        features: Tensor,
+        temperature: float,
+        sample: bool,
+        generator: torch.Generator | None,
+        to_where: ToWhere | None = None,
+    ) -> Cells:
+        """The latents; `to_where` places them where the features are not those of the whole grid."""
         logits = PRESENCE_LIMIT * _per_cell(self.z_pres_net(features)).squeeze(-1).tanh()  # (B, N)
         if sample:
             presence = sample_relaxed_bernoulli(logits, temperature, generator)
@@ -98,8 +117,11 @@ class CellHeads(nn.Module):
         depth = gaussian(_per_cell(self.z_depth_net(features)), sample, generator)
         scale = gaussian(_per_cell(self.z_scale_net(features)), sample, generator)
         shift = gaussian(_per_cell(self.z_shift_net(features)), sample, generator)
-        where = geometry.to_where(scale.value, shift.value, *self.grid)
+        where = (to_where or self._to_where)(scale.value, shift.value)
         return Cells(logits, presence, scale, shift, depth, where)
+
+    def _to_where(self, scale: Tensor, shift: Tensor) -> Tensor:
+        return geometry.to_where(scale, shift, *self.grid)
 
 
 def gaussian(parameters: Tensor, sample: bool, generator: torch.Generator | None, least_std: float = 0.0) -> Gaussian:

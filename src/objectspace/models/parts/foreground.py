@@ -5,6 +5,7 @@ choose which cells are worked on; the others count as absent. Shapes: B images, 
 g the glimpse's side, D latent.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -12,13 +13,15 @@ from torch import Tensor, nn
 
 from objectspace.config import Foreground as Config
 from objectspace.config import Stage
-from objectspace.models.parts.cells import CellHeads, Cells, Chosen, Gaussian, choose, gaussian
+from objectspace.models.parts.cells import CellHeads, Cells, Chosen, Gaussian, above, choose, gaussian
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.encoder import ImageEncoder
 from objectspace.models.parts.glimpses import GlimpseDecoder, GlimpseEncoder
 from objectspace.ops.boundary import boundary_map, boundary_penalty
 from objectspace.ops.compositing import Composite, composite
 from objectspace.ops.resample import Windows, cut, plan_windows
+
+Pick = Callable[[Cells], Chosen]
 
 
 @dataclass(frozen=True)
@@ -50,11 +53,12 @@ class ForegroundOutput:
 class Foreground(nn.Module):
     """Images (B, C, H, W) -> objects."""
 
-    def __init__(self, config: Config, image_size: tuple[int, int]) -> None:
+    def __init__(self, config: Config, image_size: tuple[int, int], context: int = 0) -> None:
+        """`context` is how many numbers the heads read beside a cell's features."""
         super().__init__()
         self.config = config
         self.encoder = ImageEncoder(config, cell=image_size[0] // config.grid[0])
-        self.heads = CellHeads(self.encoder.outputs, config.grid)
+        self.heads = CellHeads(self.encoder.outputs + context, config.grid)
         self.glimpse_encoder = GlimpseEncoder(config)
         self.glimpse_decoder = GlimpseDecoder(config)
 
@@ -62,7 +66,7 @@ class Foreground(nn.Module):
         self, images: Tensor, stage: Stage, sample: bool, generator: torch.Generator | None
     ) -> ForegroundOutput:
         cells, objects = self.infer(images, stage.temperature, sample, generator)
-        layers = self.lay(objects, objects.presence, (images.shape[0], *images.shape[2:]))
+        layers = self.lay(objects, cells.presence.shape[1], (images.shape[0], *images.shape[2:]))
         return ForegroundOutput(
             image=layers.image,
             alpha=layers.alpha,
@@ -76,32 +80,51 @@ class Foreground(nn.Module):
         self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None
     ) -> tuple[Cells, Objects]:
         """What every cell proposes, and the objects of the chosen ones."""
-        cells = self.heads(self.encoder(images), temperature, sample, generator)
-        chosen = choose(cells.presence, self.config.budget, self.config.presence_threshold)
-        return cells, self.attend(images, cells, chosen, sample, generator)
+        budget, threshold = self.config.budget, self.config.presence_threshold
+        return self.look(
+            images, lambda cells: choose(cells.presence, budget, threshold), temperature, sample, generator
+        )
 
     def find(self, images: Tensor, temperature: float, threshold: float) -> Drawables:
         """The objects whose presence probability exceeds `threshold`, at the posterior means."""
-        cells = self.heads(self.encoder(images), temperature, False, None)
-        mask = cells.probability > threshold
-        flat = mask.flatten().nonzero().flatten()
-        found = self.attend(images, cells, Chosen(flat, flat // mask.shape[1], mask), False, None)
-        score = cells.probability.flatten()[flat]
+        cells, found = self.look(images, lambda cells: above(cells.probability, threshold), temperature, False, None)
+        score = cells.probability.flatten()[found.chosen.flat]
         return Drawables(
             found.chosen.image, found.where, found.depth, score, found.what.value, found.picture, found.alpha
         )
 
+    def look(
+        self, images: Tensor, pick: Pick, temperature: float, sample: bool, generator: torch.Generator | None
+    ) -> tuple[Cells, Objects]:
+        """What every cell proposes, and the objects of those that `pick` chooses."""
+        cells = self.heads(self.encoder(images), temperature, sample, generator)
+        chosen = pick(cells)
+        where = of_chosen(cells.where, chosen)
+        windows = self.plan(where, chosen.image, images)
+        what = self.attend(images, where, windows, sample, generator)
+        return cells, self.objects(cells, chosen, windows, what)
+
+    def plan(self, where: Tensor, image: Tensor, images: Tensor) -> tuple[Windows, ...]:
+        """The windows of objects `where` (M, 4) of the images numbered (M,), on a canvas as large as the images."""
+        return plan_windows(where, image, (images.shape[2], images.shape[3]), self.config.glimpse)
+
     def attend(
-        self, images: Tensor, cells: Cells, chosen: Chosen, sample: bool, generator: torch.Generator | None
-    ) -> Objects:
-        """Cut, encode and decode the chosen cells' glimpses."""
-        where, depth, presence = (
-            values.flatten(0, 1).index_select(0, chosen.flat)
-            for values in (cells.where, cells.depth.value.squeeze(-1), cells.presence)
-        )
-        windows = plan_windows(where, chosen.image, (images.shape[2], images.shape[3]), self.config.glimpse)
+        self,
+        images: Tensor,
+        where: Tensor,
+        windows: tuple[Windows, ...],
+        sample: bool,
+        generator: torch.Generator | None,
+    ) -> Gaussian:
+        """Cut and encode a glimpse for every object: what (M, D)."""
         glimpses = cut(images, where, windows, self.config.glimpse)
-        what = gaussian(self._encode(glimpses), sample, generator)
+        return gaussian(self._encode(glimpses), sample, generator)
+
+    def objects(self, cells: Cells, chosen: Chosen, windows: tuple[Windows, ...], what: Gaussian) -> Objects:
+        """The chosen cells' objects, what (M, D), decoded."""
+        where, depth, presence = (
+            of_chosen(values, chosen) for values in (cells.where, cells.depth.value.squeeze(-1), cells.presence)
+        )
         picture, alpha = self.decode(what.value)
         return Objects(chosen, where, depth, presence, what, picture, alpha, windows)
 
@@ -113,10 +136,9 @@ class Foreground(nn.Module):
         picture, alpha = self.glimpse_decoder(what)
         return picture, alpha
 
-    def lay(self, objects: Objects, presence: Tensor, shape: tuple[int, int, int]) -> Composite:
-        """Lay the objects, presence (M,), over one another on `shape` = B, H, W."""
-        alpha = objects.alpha * presence[:, None, None, None]
-        cells = self.config.grid[0] * self.config.grid[1]
+    def lay(self, objects: Objects, cells: int, shape: tuple[int, int, int]) -> Composite:
+        """Lay the objects of so many cells an image over one another on `shape` = B, H, W."""
+        alpha = objects.alpha * objects.presence[:, None, None, None]
         return composite(objects.picture * alpha, alpha, objects.where, objects.depth, objects.windows, cells, shape)
 
     def _encode(self, glimpses: Tensor) -> Tensor:
@@ -145,3 +167,8 @@ class Foreground(nn.Module):
         shape = (alpha.shape[0], alpha.shape[2], alpha.shape[3])
         kernel = boundary_map(objects.presence, objects.where, objects.windows, self.config.glimpse, shape)
         return stage.boundary_weight * boundary_penalty(kernel, alpha)
+
+
+def of_chosen(values: Tensor, chosen: Chosen) -> Tensor:
+    """The chosen ones of all cells' values: (B, N, ...) -> (M, ...)."""
+    return values.flatten(0, 1).index_select(0, chosen.flat)

@@ -1,0 +1,80 @@
+"""GENESIS (Engelcke et al. 2019): a scene as a mixture of components, inferred and generated one after another.
+
+The SPACE paper's rival has the nets of its background module, so it is that module: mask latents by an LSTM, stick
+breaking, a component VAE and an autoregressive prior. How it departs from GENESIS's own paper is said in
+docs/decisions.md. Shapes: B images, C H W image.
+"""
+
+from collections.abc import Mapping
+from math import prod
+
+import torch
+from torch import Tensor
+
+from objectspace.config import Genesis as Config
+from objectspace.config import Stage
+from objectspace.models.parts.background import Background
+from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
+from objectspace.models.parts.pictures import Backdrops
+
+LEAST_BETA, LARGEST_BETA = 1e-10, 1e10
+
+
+class Genesis(MixtureModel, config=Config):
+    """The whole model; images (B, C, H, W) in [0, 1], in the channel order of the config."""
+
+    config: Config
+    beta: Tensor  # the weight of the KL, with a goal for the likelihood
+    error: Tensor  # the negative log-likelihood of a pixel's channel, smoothed over steps; at first, as if at its goal
+
+    def __init__(self, config: Config, final: Stage | None = None) -> None:
+        super().__init__(config, final)
+        self.mixture = Background(config, config.image_size)
+        if config.geco.goal is not None:
+            self.register_buffer("beta", torch.tensor(1.0))
+            self.register_buffer("error", torch.tensor(config.geco.goal))
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def forward(
+        self,
+        images: Tensor,
+        stage: Stage | None = None,
+        *,
+        sample: bool = True,
+        generator: torch.Generator | None = None,
+    ) -> MixtureOutput:
+        images = images.contiguous(memory_format=torch.channels_last)
+        parts = self.mixture(images, sample, generator)
+        penalties = {}
+        if self.config.geco.goal is not None:  # the bound has the KL once already
+            penalties["geco"] = (self.beta - 1) * (parts.kl["mask"] + parts.kl["component"])
+        return MixtureOutput(
+            target=images,
+            reconstruction=parts.image,
+            log_likelihood=parts.log_density.flatten(1).sum(1),
+            kl=parts.kl,
+            penalties=penalties,
+            objects=owned(parts.log_masks),
+            means=parts.means,
+            log_masks=parts.log_masks,
+        )
+
+    @torch.no_grad()
+    def after_step(self, terms: Mapping[str, float]) -> None:
+        """Move the KL's weight: up where the smoothed likelihood is better than its goal, down where it is worse."""
+        geco = self.config.geco
+        if geco.goal is None:
+            return
+        error = -terms["log_likelihood"] / (3 * prod(self.config.image_size))
+        self.error.mul_(geco.smoothing).add_((1 - geco.smoothing) * error)
+        self.beta.mul_(torch.exp(geco.step * (geco.goal - self.error))).clamp_(LEAST_BETA, LARGEST_BETA)
+
+    def infer(self, images: Tensor, pictures: bool) -> Backdrops:
+        images = images.contiguous(memory_format=torch.channels_last)
+        log_masks = self.mixture.infer_masks(images)  # (B, K, 1, H, W)
+        means = self.mixture.infer_means(images, log_masks) if pictures else None
+        return Backdrops(log_masks.exp()[:, :, 0], means)
+
+    def generate(self, generator: torch.Generator | None) -> Backdrops:
+        means, log_masks = self.mixture.generate(1, generator)
+        return Backdrops(log_masks.exp()[:, :, 0], means)

@@ -1,0 +1,77 @@
+"""Some steps on sprites: the loss falls, and objects are found; SPAIR-P learns on patches and looks at whole images."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from objectspace.config import Anneal, SequentialConfig, Spair, SpairP
+from objectspace.data.sprites import SpritesSource
+from objectspace.models import SceneModel, create
+
+NETS = {
+    "glimpse": 8,
+    "budget": 5,
+    "what_dim": 8,
+    "scale_prior_std": 0.3,
+    "presence_weighted_kl": False,
+    "encoder": {"channels": (16, 32, 32, 32, 32, 32), "groups": (4, 8, 8, 8, 8, 8)},
+    "residual": {"channels": (32, 32), "groups": (8, 8)},
+    "residual_encoder": {"channels": (32,), "groups": (8,)},
+    "glimpse_encoder": {"channels": (16, 16, 16, 32, 32, 64), "groups": (4, 4, 4, 8, 8, 8)},
+    "glimpse_decoder": {"channels": (64, 32, 32, 16, 16), "groups": (8, 8, 8, 4, 4)},
+}
+ANNEAL = Anneal(
+    presence_prior="(0.5 -> 0.05):(60 -> 110)",
+    scale_prior_mean=-0.85,
+    temperature="(2.5 -> 0.5):(0 -> 90)",
+    fixed_alpha=0.3,
+    fixed_alpha_steps=40,
+    boundary_stop=0,
+)
+MODELS = {
+    "spair": Spair(
+        image_size=32,
+        foreground={"grid": 4, **NETS},
+        context_dim=32,
+        background={"fraction": 4},
+        init={"what_std": 0.2},
+    ),
+    "spair-p": SpairP(image_size=64, foreground={"grid": 8, **NETS}, context_dim=32, init={"what_std": 0.2}),
+}
+
+
+def sprite_images(side: int) -> Tensor:
+    source = SpritesSource(height=side, width=side, ground="plain", smallest=0.25, largest=0.35, least=1, most=3)
+    samples = [sample for unit in range(8) for sample in source.make("train", "", unit)]
+    return torch.stack([torch.from_numpy(sample.image) for sample in samples]).permute(0, 3, 1, 2)
+
+
+def learn(config: SequentialConfig, images: Tensor, steps: int, batch: int) -> tuple[SceneModel, list[float]]:
+    model = create(config, ANNEAL, seed=0).train()
+    groups = model.parameter_groups()
+    optimisers = [torch.optim.Adam(groups["foreground"], 1e-3), torch.optim.Adam(groups["background"], 3e-3)]
+    generator = torch.Generator().manual_seed(0)
+    losses = []
+    for step in range(steps):
+        pixels = images[torch.randint(len(images), (batch,), generator=generator)].float() / 255
+        loss = model(pixels, ANNEAL.at(step), generator=generator).loss.mean()
+        for optimiser in optimisers:
+            optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        for optimiser in optimisers:
+            optimiser.step()
+        losses.append(float(loss.detach()))
+    return model, losses
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted(MODELS))
+def test_a_hundred_and_thirty_steps_lower_the_loss_and_find_objects(kind: str) -> None:
+    config = MODELS[kind]
+    images = sprite_images(config.image_size[0])
+    model, losses = learn(config, images, steps=130, batch=16)
+    assert sum(losses[-20:]) < sum(losses[:20])
+    scenes = model.decompose(list(images[:32]))
+    found = sum(len(scene.objects) for scene in scenes) / 32
+    assert 0.5 < found < 0.5 * config.cells, "neither none nor nearly every cell"

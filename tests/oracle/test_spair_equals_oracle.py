@@ -1,0 +1,146 @@
+"""The fast SPAIR and its literal transcription agree, in values and in gradients, on images and on patches."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from objectspace.config import Stage
+from objectspace.models.parts.grid import GridOutput
+from objectspace.models.spair import SequentialModel
+from oracle import spair_oracle
+from oracle.small_spair import sequential_model, small_spair, small_spair_p
+
+STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
+SIZES = [((32, 32), (4, 4)), ((32, 48), (2, 3)), ((48, 32), (6, 4)), ((16, 32), (4, 8)), ((64, 64), (1, 1))]
+
+
+def values(output: GridOutput) -> dict[str, Tensor]:
+    front = output.foreground
+    return {
+        "reconstruction": output.reconstruction,
+        "log_likelihood": output.log_likelihood,
+        "loss": output.loss,
+        "foreground": front.image,
+        "alpha": front.alpha,
+        "background": output.background.image,
+        "boundary": front.boundary,
+        "where": front.cells.where,
+        "presence": front.cells.presence,
+        **{f"kl_{name}": term for name, term in output.kl.items()},
+    }
+
+
+def draw_noise(model: SequentialModel, output: GridOutput, generator: torch.Generator) -> dict[str, Tensor]:
+    """The random numbers the model drew, in the order in which it draws them: cell by cell."""
+    count, cells = output.foreground.cells.presence.shape
+    sizes = {"depth": 1, "scale": 2, "shift": 2, "what": model.config.foreground.what_dim}
+    noise: dict[str, list[Tensor]] = {"presence": [], **{name: [] for name in sizes}}
+    for _ in range(cells):
+        noise["presence"].append(torch.rand(count, generator=generator, dtype=torch.float64))
+        for name, size in sizes.items():
+            noise[name].append(torch.randn(count, size, generator=generator, dtype=torch.float64))
+    shape = output.background.latent.mean.shape
+    background = torch.randn(shape, generator=generator, dtype=torch.float64)
+    return {name: torch.stack(parts) for name, parts in noise.items()} | {"background": background}
+
+
+def assert_equal_in_values_and_gradients(
+    model: SequentialModel, images: Tensor, stage: Stage = STAGE, sample: bool = False, seed: int = 0
+) -> GridOutput:
+    slow_model = copy.deepcopy(model)
+    output = model(images, stage, sample=sample, generator=torch.Generator().manual_seed(seed))
+    fast = values(output)
+    generator, noise = torch.Generator().manual_seed(seed), None
+    if sample:
+        if output.target.shape != images.shape:  # patches: their places are drawn first
+            patch, size = output.target.shape[2:], images.shape[2:]
+            tops = torch.randint(size[0] - patch[0] + 1, (len(images),), generator=generator)
+            lefts = torch.randint(size[1] - patch[1] + 1, (len(images),), generator=generator)
+            images = torch.stack(
+                [images[b, :, tops[b] : tops[b] + patch[0], lefts[b] : lefts[b] + patch[1]] for b in range(len(images))]
+            )
+        noise = draw_noise(model, output, generator)
+    assert torch.equal(output.target, images)
+    slow = spair_oracle.spair(slow_model, images, stage, output.foreground.objects.chosen.mask, noise)
+    assert fast.keys() == slow.keys()
+    for name, value in slow.items():
+        assert fast[name].shape == value.shape, name
+        torch.testing.assert_close(
+            fast[name], value, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}"
+        )
+    fast["loss"].mean().backward()
+    slow["loss"].mean().backward()
+    for (name, left), right in zip(model.named_parameters(), slow_model.parameters(), strict=True):
+        given = torch.zeros_like(left) if left.grad is None else left.grad
+        expected = torch.zeros_like(right) if right.grad is None else right.grad
+        torch.testing.assert_close(
+            given, expected, rtol=1e-7, atol=1e-7, msg=lambda text, name=name: f"gradient of {name}: {text}"
+        )
+    for (name, left), right in zip(model.named_buffers(), slow_model.buffers(), strict=True):
+        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}")
+    return output
+
+
+def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
+    return torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=[Phase.generate]
+)
+@given(
+    size=st.sampled_from(SIZES),
+    count=st.integers(1, 3),
+    neighbourhood=st.integers(1, 3),
+    glimpse=st.sampled_from([8, 16]),
+    spread=st.sampled_from([0.5, 3.0, 8.0]),
+    budget=st.sampled_from([None, 1, 3]),
+    threshold=st.sampled_from([0.0, 0.4]),
+    fraction=st.sampled_from([1, 2]),
+    weighted=st.booleans(),
+    training=st.booleans(),
+    sample=st.booleans(),
+    seed=st.integers(0, 1000),
+)
+def test_random_configurations(
+    size, count, neighbourhood, glimpse, spread, budget, threshold, fraction, weighted, training, sample, seed
+):
+    foreground = {
+        "glimpse": glimpse,
+        "budget": budget,
+        "presence_threshold": threshold,
+        "presence_weighted_kl": weighted,
+    }
+    config = small_spair(*size, foreground=foreground, background={"fraction": fraction}, neighbourhood=neighbourhood)
+    model = sequential_model(config, seed, spread).train(training)
+    assert_equal_in_values_and_gradients(model, random_images(count, size[0], seed), STAGE, sample, seed)
+
+
+def test_a_background_that_reads_smaller_images():
+    model = sequential_model(small_spair((64, 32), (4, 2), background={"fraction": 4, "input_fraction": 2})).train()
+    assert_equal_in_values_and_gradients(model, random_images(2, (64, 32), 5), sample=True)
+
+
+def test_fixed_alpha_and_an_epsilon_in_the_mixture():
+    stage = Stage(presence_prior=1e-10, scale_prior_mean=-2, temperature=0.5, fixed_alpha=0.2)
+    model = sequential_model(small_spair(grid=(2, 2), mixture_epsilon=1e-5))
+    assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 6), stage)
+
+
+@pytest.mark.parametrize("patch", [(32, 32), (64, 32)])
+def test_patches_in_training(patch):
+    model = sequential_model(small_spair_p((64, 96), (8, 12), patch=patch), spread=8.0).train()
+    output = assert_equal_in_values_and_gradients(model, random_images(2, (64, 96), 7), sample=True, seed=7)
+    assert output.target.shape == (2, 3, *patch)
+    assert output.foreground.cells.presence.shape == (2, patch[0] * patch[1] // 64)
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_whole_images_made_of_patches(sample):
+    model = sequential_model(small_spair_p((64, 96), (4, 6), neighbourhood=2)).eval()
+    output = assert_equal_in_values_and_gradients(model, random_images(2, (64, 96), 8), sample=sample, seed=8)
+    assert output.background.latent.mean.shape == (2, 6, 3)
