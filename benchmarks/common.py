@@ -1,9 +1,6 @@
-"""What the measurements share: the machine's description, tables, JSON, a bar plot."""
+"""What the measurements share: tables, JSON with the machine's description, a bar plot."""
 
 import json
-import os
-import platform
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,20 +9,9 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
+from objectspace.comparison.machine import machine
+
 RESULTS = Path(__file__).parent / "results"
-
-
-def machine() -> dict[str, Any]:
-    """What a reader must know to judge a time."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return {
-        "processor": names[0] if names else platform.processor(),
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 2),
-        "python": platform.python_version(),
-        "date": time.strftime("%Y-%m-%d"),
-    }
 
 
 def report(name: str, rows: Sequence[dict[str, Any]]) -> None:

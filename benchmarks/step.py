@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -20,7 +21,9 @@ from matplotlib.ticker import LogLocator
 
 from benchmarks.common import RESULTS, report
 from benchmarks.dense import DenseSpace
-from objectspace.config import Anneal, Foreground, Stage
+from objectspace.comparison import machine
+from objectspace.comparison.steps import stepper as train_step
+from objectspace.config import Anneal, Foreground, Stage, Training
 from objectspace.config import Space as Config
 from objectspace.models.space import Space
 
@@ -40,25 +43,16 @@ def stepper(kind: str, grid: int, batch: int) -> Callable[[], None]:
     stage = Stage(0.01, -2.0, 0.5, boundary_weight=1.0)
     images = torch.rand(batch, 3, SIZE, SIZE)
     config = config_for(grid, OBJECTS if kind == "few" else None)
-    model = DenseSpace(config, stage) if kind == "dense" else Space.create(config, Anneal())
-    space = model.space if isinstance(model, DenseSpace) else model
-    groups = space.parameter_groups()
-    optimisers = [torch.optim.RMSprop(groups["foreground"], lr=1e-5), torch.optim.Adam(groups["background"], lr=1e-3)]
     generator = torch.Generator().manual_seed(1)
-
-    def step() -> None:
-        if isinstance(model, DenseSpace):
-            loss = model(images, stage, True, generator).mean()
-        else:
-            loss = model(images, stage, sample=True, generator=generator).loss.mean()
-        for optimiser in optimisers:
-            optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(space.parameters(), 1.0)
-        for optimiser in optimisers:
-            optimiser.step()
-
-    return step
+    if kind == "dense":
+        dense = DenseSpace(config, stage)
+        space = dense.space
+        step = train_step(lambda given: dense(given, stage, True, generator), space.parameter_groups(), Training())
+    else:
+        space = Space.create(config, Anneal())
+        loss = partial(space, stage=stage, sample=True, generator=generator)
+        step = train_step(lambda given: loss(given).loss, space.parameter_groups(), Training())
+    return lambda: step(images)
 
 
 def peak_memory(kind: str, grid: int, batch: int) -> float:
@@ -74,16 +68,10 @@ def peak_memory(kind: str, grid: int, batch: int) -> float:
 
 def print_memory(kind: str, grid: int, batch: int) -> None:
     step = stepper(kind, grid, batch)
-    before = _peak()
+    before = machine.peak_memory()
     step()
     step()
-    print((_peak() - before) / 1e6)
-
-
-def _peak() -> int:
-    """Kilobytes that this process has held at the most. (getrusage would count the parent's before the exec, too.)"""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    print((machine.peak_memory() - before) / 1e9)
 
 
 def measure(grid: int, batch: int, repeats: int) -> list[dict[str, object]]:

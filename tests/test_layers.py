@@ -29,6 +29,12 @@ ALLOWED = {
     "evaluation": BASE | {"scene"},
     "reports": BASE | {"scene", "evaluation"},
     "export": BASE | {"scene"},
+    "plugins": {"errors", "config", "models"},
+    "comparison": BASE
+    | {"config", "scene", "data", "models", "training", "evaluation", "reports", "recipe_files", "card", "plugins"},
+    "tracking": set(),
+    "labels": {"errors", "files", "scene", "evaluation"},
+    "rl": {"errors", "scene", "data", "tracking"},
 }
 NOBODY_IMPORTS = {"cli", "app"}
 ONLY_TORCH = {"ops", "nn"}

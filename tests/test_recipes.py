@@ -127,3 +127,11 @@ def test_images_need_not_be_square() -> None:
 def test_an_unknown_kind_of_model_is_named() -> None:
     with pytest.raises(UserError, match="there is no kind of model 'spaec': did you mean 'space'"):
         recipe_files.build({"model": {"kind": "spaec"}}, "mine.toml")
+
+
+def test_a_motion_prior_is_for_models_of_cells() -> None:
+    recipe = recipe_files.build({"anneal": {"motion_prior": "(0.5 -> 0.01):(0 -> 2000)"}}, "mine.toml")
+    assert recipe.anneal.at(0).motion_prior == 0.5
+    assert recipe.anneal.final().motion_prior is None, "what moves is not known when images are taken apart"
+    with pytest.raises(UserError, match="a genesis has none"):
+        recipe_files.build({"model": {"kind": "genesis"}, "anneal": {"motion_prior": 0.5}}, "mine.toml")

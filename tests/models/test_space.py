@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from objectspace.config import Anneal, Init, Stage
 from objectspace.config import Space as Config
 from objectspace.models import Space, create
 from objectspace.models.parts.cells import choose
+from objectspace.ops.distributions import bernoulli_kl
 from oracle.small import small_config, small_model
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.0, boundary_weight=1.0)
@@ -168,3 +170,17 @@ def test_what_starts_as_narrow_as_it_is_told():
     config = small_config((32, 32), (4, 4), init={"what_std": 0.05, "weight_factor": 1e-6})
     output = create(config)(torch.rand(1, 3, 32, 32), sample=False)
     assert output.foreground.objects.what.std.sub(0.05).abs().max() < 1e-4
+
+
+def test_where_something_moves_an_object_is_likelier():
+    model, images = create(small_config()), torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    stage = Stage(presence_prior=0.01, scale_prior_mean=-2.0, temperature=1.0, motion_prior=0.6)
+    motion = torch.zeros(2, 32, 32, dtype=torch.bool)
+    motion[0, 0, 32 // model.config.foreground.grid[1]] = True  # a pixel of the second cell
+    plain = model(images, stage, sample=False)
+    logits = plain.foreground.cells.presence_logits
+    expected = plain.kl["presence"].clone()
+    expected[0] += (bernoulli_kl(logits, 0.6) - bernoulli_kl(logits, 0.01))[0, 1]
+    torch.testing.assert_close(model(images, stage, sample=False, motion=motion).kl["presence"], expected)
+    still = model(images, replace(stage, motion_prior=None), sample=False, motion=motion)
+    torch.testing.assert_close(still.kl["presence"], plain.kl["presence"])

@@ -1,12 +1,13 @@
 """The command line: parse, call, print. `objectspace --help` lists the commands."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from objectspace import __version__
-from objectspace.cli import data, decompose, demo, evaluate, models, recipes, sample, train
+from objectspace.cli import compare, data, decompose, demo, evaluate, label, models, recipes, sample, train
 from objectspace.errors import UserError
 
 app = typer.Typer(
@@ -17,10 +18,12 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.add_typer(recipes.app, name="recipes")
+app.add_typer(compare.app, name="compare")
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("decompose")(decompose.decompose)
+app.command("label")(label.label)
 app.command("sample")(sample.sample)
 app.command("models")(models.models)
 app.command("pack")(models.pack)
@@ -38,8 +41,16 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
     ] = False,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option("--with", metavar="FILE.py", help="Know the models that this file declares. May be repeated."),
+    ] = None,
 ) -> None:
     del version
+    for file in files or ():
+        from objectspace.plugins import load_file
+
+        load_file(file)
 
 
 def main() -> None:

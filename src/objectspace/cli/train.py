@@ -9,6 +9,7 @@ import typer
 
 from objectspace import recipe_files
 from objectspace.errors import UserError
+from objectspace.plugins import loaded_files
 
 TIME_TO_SPEAK = 2.0  # seconds: torchrun ends all processes when one has left, and the first has an error to print
 
@@ -46,7 +47,9 @@ def train(
     failed = len(summary["failed_starts"])
     _say(f"{out}: {summary['ended']} at step {summary['state']['step']}, {failed} failed starts: {out / 'model'}")
     if summary["ended"] in ("stopped", "out of time"):
-        again = ["objectspace", "train", recipe, "--data", str(data), "--out", str(out), "--precision", precision]
+        declared = [part for file in loaded_files() for part in ("--with", str(file))]
+        again = ["objectspace", *declared, "train", recipe, "--data", str(data), "--out", str(out)]
+        again += ["--precision", precision]
         again += [part for change in changes or () for part in ("--set", change)]
         _say(f"go on with  {shlex.join([*again, '--resume'])}")
 

@@ -19,12 +19,14 @@ class Stage:
     scale_prior_std: float | None = None  # None: model.foreground.scale_prior_std
     fixed_alpha: float | None = None  # None: the foreground's own alpha
     boundary_weight: float = 0.0
+    motion_prior: float | None = None  # None: motion is not looked at
 
 
 class Anneal(Section):
     """What changes during training: a number, the paper's `(m -> n):(p -> q)`, or several of these joined by `then`."""
 
     presence_prior: Annealed = Schedule(0.1, 0.01, 4000, 10000)
+    motion_prior: Annealed | None = None  # presence prior of cells where something moves; None: motion tells nothing
     scale_prior_mean: Annealed = Schedule(-1.0, -2.0, 10000, 20000)  # sigmoid of it: object size / image size
     scale_prior_std: Annealed | None = None  # None: model.foreground.scale_prior_std throughout
     temperature: Annealed = Schedule(2.5, 0.5, 0, 20000)
@@ -40,6 +42,9 @@ class Anneal(Section):
         for value in self.presence_prior.values:
             if not 0 < value < 1:
                 raise ValueError(f"presence_prior must lie between 0 and 1, but is {value}")
+        for value in self.motion_prior.values if self.motion_prior else ():
+            if not 0 < value < 1:
+                raise ValueError(f"motion_prior must lie between 0 and 1, but is {value}")
         for value in self.temperature.values:
             if value <= 0:
                 raise ValueError(f"temperature must be positive, but is {value}")
@@ -63,6 +68,7 @@ class Anneal(Section):
             scale_prior_std=None if self.scale_prior_std is None else self.scale_prior_std.at(step),
             fixed_alpha=self.fixed_alpha if step < self.fixed_alpha_steps else None,
             boundary_weight=self.boundary_weight.at(step) * self._boundary_share(step),
+            motion_prior=None if self.motion_prior is None else self.motion_prior.at(step),
         )
 
     def final(self) -> Stage:

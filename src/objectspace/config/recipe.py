@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, SerializeAsAny
+from pydantic import Field, SerializeAsAny, model_validator
 
 from objectspace.config.anneal import Anneal
 from objectspace.config.base import Annealed, ModelConfig, Positive, Section, Whole
@@ -50,3 +50,9 @@ class Recipe(Section):
     anneal: Anneal = Anneal()
     training: Training = Training()
     data: Data = Data()
+
+    @model_validator(mode="after")
+    def _motion_needs_cells(self) -> "Recipe":
+        if self.anneal.motion_prior is not None and not self.model.cells:
+            raise ValueError(f"anneal.motion_prior is for models of cells, and a {self.model.kind} has none")
+        return self

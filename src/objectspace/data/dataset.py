@@ -104,6 +104,11 @@ class Dataset:
         """The game or other group that the image belongs to."""
         return str(self._map.truth.groups[index])
 
+    @property
+    def sequences(self) -> NDArray[np.str_]:
+        """For each image the run of successive frames that it is from, (n,); "" where it is from none."""
+        return self._map.truth.sequences
+
     def scene(self, index: int) -> Scene:
         """The truth about an image as a scene, for whatever reads scenes."""
         objects = []

@@ -29,6 +29,7 @@ class Truth:
     categories: NDArray[np.str_]  # (M,)
     depths: NDArray[np.float64]  # (M,) 0 where unknown
     groups: NDArray[np.str_]  # (n,) a game's name or the like
+    sequences: NDArray[np.str_]  # (n,) images of one run of successive frames share a name; "" for none
     mask_text: NDArray[np.uint8]  # all run-length strings, one after the other, ...
     mask_ends: NDArray[np.int64]  # (M + 1,) ... and where each begins; one without letters is unknown
     ground_starts: NDArray[np.int64]  # (n + 1,) as `starts`, for the G named parts that are no object
@@ -102,7 +103,8 @@ def collect(content: Json, images: Iterable[Json], path: Path) -> tuple[Truth, l
                     Problem(str(image["file_name"]), f"a mask of {item['mask']['size']}, not {size}: left out")
                 )
                 item["mask"] = None
-        records.append({"size": size, "objects": objects, "ground": image.get("ground", {}), "group": _group(image)})
+        records.append({"size": size, "objects": objects, "ground": image.get("ground", {})})
+        records[-1] |= {"group": _group(image), "sequence": str(image.get("sequence", ""))}
     return _assemble(records), problems
 
 
@@ -165,6 +167,7 @@ def _assemble(records: list[Json]) -> Truth:
         categories=np.array([item["category"] for item in objects], np.str_),
         depths=np.array([item["depth"] for item in objects], np.float64),
         groups=np.array([record.get("group", "") for record in records], np.str_),
+        sequences=np.array([record.get("sequence", "") for record in records], np.str_),
         mask_text=mask_text,
         mask_ends=mask_ends,
         ground_starts=np.cumsum([0, *(len(record.get("ground", {})) for record in records)]),

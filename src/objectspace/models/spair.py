@@ -72,11 +72,14 @@ class SpairP(SequentialModel, config=PatchConfig):
         *,
         sample: bool = True,
         generator: torch.Generator | None = None,
+        motion: Tensor | None = None,
     ) -> GridOutput:
         """As every model's; in training with a generator it is patches, not images, that are drawn and scored."""
         if self.training and sample and generator is not None:
-            images = random_patches(images, self.config.patch, generator)
-        return super().forward(images, stage, sample=sample, generator=generator)
+            channels = [images] if motion is None else [images, motion[:, None].to(images)]
+            patches = random_patches(torch.cat(channels, dim=1), self.config.patch, generator)
+            images, motion = patches[:, :3], None if motion is None else patches[:, 3]
+        return super().forward(images, stage, sample=sample, generator=generator, motion=motion)
 
 
 def random_patches(images: Tensor, patch: tuple[int, int], generator: torch.Generator) -> Tensor:

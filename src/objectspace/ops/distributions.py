@@ -17,10 +17,16 @@ def gaussian_kl(mean: Tensor, std: Tensor, prior_mean: Tensor | float, prior_std
     return 0.5 * (ratio + distance - 1 - ratio.log())
 
 
-def bernoulli_kl(logits: Tensor, prior: float) -> Tensor:
+def bernoulli_kl(logits: Tensor, prior: Tensor | float) -> Tensor:
     """KL(Bernoulli(sigmoid(logits)) || Bernoulli(prior)); exact for priors as small as 1e-10."""
-    present = logits.sigmoid() * (F.logsigmoid(logits) - math.log(prior))
-    absent = (-logits).sigmoid() * (F.logsigmoid(-logits) - math.log1p(-prior))
+    log_present: Tensor | float
+    log_absent: Tensor | float
+    if isinstance(prior, Tensor):
+        log_present, log_absent = prior.log(), (-prior).log1p()
+    else:
+        log_present, log_absent = math.log(prior), math.log1p(-prior)
+    present = logits.sigmoid() * (F.logsigmoid(logits) - log_present)
+    absent = (-logits).sigmoid() * (F.logsigmoid(-logits) - log_absent)
     return present + absent
 
 

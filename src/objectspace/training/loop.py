@@ -23,6 +23,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 
 from objectspace.data.dataset import Dataset
+from objectspace.data.motion import Motion
 from objectspace.data.sampler import Sampler
 from objectspace.errors import UserError
 from objectspace.training import optimisers
@@ -56,6 +57,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     sampler = Sampler(len(start.train), share, start.seed, fabric.world_size)
     config = start.recipe.model
     watch = Watch(config.cells, config.collapses, training.watch_from, Counter(state.lasting))
+    moving = None if start.recipe.anneal.motion_prior is None else Motion(start.train)
     begun = time.monotonic() - state.seconds
     with (
         Journal(start.run, state.step) if fabric.is_global_zero else nullcontext() as journal,
@@ -64,10 +66,13 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     ):
         while state.step < training.steps:
             images = to_images(start.train, sampler, state.step, fabric)
+            motion = None if moving is None else to_motion(moving, sampler, state.step, fabric)
             for name, optimiser in start.optimisers.items():
                 optimisers.set_rate(optimiser, optimisers.rate_at(getattr(training, name), state.step))
             generator = noise(start.seed, state.step, fabric)
-            report = take_step(fabric, start.objective, start.optimisers, images, state.step, generator, training.clip)
+            report = take_step(
+                fabric, start.objective, start.optimisers, images, state.step, generator, training.clip, motion
+            )
             state.step += 1
             state.seconds = time.monotonic() - begun
             report, stopped, late = agree(fabric, report, bool(arrived), time.monotonic() > deadline)
@@ -133,6 +138,12 @@ def to_images(dataset: Dataset, sampler: Sampler, step: int, fabric: Fabric) -> 
     """The batch of this process: (B, C, H, W) in [0, 1]."""
     pixels = torch.from_numpy(dataset.batch(sampler.indices(step, fabric.global_rank)))
     return fabric.to_device(pixels).permute(0, 3, 1, 2).float() / 255
+
+
+def to_motion(motion: Motion, sampler: Sampler, step: int, fabric: Fabric) -> Tensor:
+    """What moves in the batch of this process: (B, H, W)."""
+    moving: Tensor = fabric.to_device(torch.from_numpy(motion.of(sampler.indices(step, fabric.global_rank))))
+    return moving
 
 
 def noise(seed: int, step: int, fabric: Fabric) -> torch.Generator:

@@ -23,9 +23,12 @@ class Objective(nn.Module):
         self.model = model
         self.anneal = anneal
 
-    def forward(self, images: Tensor, step: int, generator: torch.Generator | None) -> dict[str, Tensor]:
+    def forward(
+        self, images: Tensor, step: int, generator: torch.Generator | None, motion: Tensor | None = None
+    ) -> dict[str, Tensor]:
         """The loss and its terms for images (B, C, H, W), (B,) each; without a generator at the posterior's means."""
-        output = self.model(images, self.anneal.at(step), sample=generator is not None, generator=generator)
+        hints = {} if motion is None else {"motion": motion}  # which only models of cells take
+        output = self.model(images, self.anneal.at(step), sample=generator is not None, generator=generator, **hints)
         return {"loss": output.loss} | _terms(output)
 
 
@@ -46,10 +49,11 @@ def take_step(
     step: int,
     generator: torch.Generator | None,
     clip: float,
+    motion: Tensor | None = None,
 ) -> StepReport:
-    """Train on images (B, C, H, W) in [0, 1]."""
+    """Train on images (B, C, H, W) in [0, 1]; `motion` (B, H, W) marks what moves in them, where it is asked for."""
     averages = [buffer.clone() for buffer in objective.buffers()]  # batch norm's: forward moves them
-    terms: dict[str, Tensor] = objective(images, step, generator)
+    terms: dict[str, Tensor] = objective(images, step, generator, motion)
     for optimiser in optimisers.values():
         optimiser.zero_grad()
     fabric.backward(terms["loss"].mean())

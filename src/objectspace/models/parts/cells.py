@@ -47,14 +47,25 @@ class Cells:
         """Presence probabilities (B, N)."""
         return self.presence_logits.sigmoid()
 
-    def kl(self, stage: Stage, scale_std: float) -> dict[str, Tensor]:
-        """KL of each latent of each cell against its prior, (B, N) each; the latents' own not weighted by presence."""
+    def kl(self, stage: Stage, scale_std: float, moving: Tensor | None = None) -> dict[str, Tensor]:
+        """KL of each latent of each cell against its prior, (B, N) each; the latents' own not weighted by presence.
+
+        `moving` (B, N) says in which cells something moves: there an object may be likelier, as `stage` says.
+        """
         return {
-            "presence": bernoulli_kl(self.presence_logits, stage.presence_prior),
+            "presence": bernoulli_kl(self.presence_logits, presence_prior(stage, moving)),
             "scale": self.scale.kl(stage.scale_prior_mean, scale_std),
             "shift": self.shift.kl(0.0, 1.0),
             "depth": self.depth.kl(0.0, 1.0),
         }
+
+
+def presence_prior(stage: Stage, moving: Tensor | None) -> Tensor | float:
+    """How likely cells are to hold an object: the same for all, or more where something moves (B, N)."""
+    if moving is None or stage.motion_prior is None:
+        return stage.presence_prior
+    rest = torch.full(moving.shape, stage.presence_prior, device=moving.device)
+    return rest.masked_fill(moving, max(stage.presence_prior, stage.motion_prior))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from objectspace.config import Foreground as Config
 from objectspace.config import Stage
@@ -57,14 +58,21 @@ class Foreground(nn.Module):
         """`context` is how many numbers the heads read beside a cell's features."""
         super().__init__()
         self.config = config
-        self.encoder = ImageEncoder(config, cell=image_size[0] // config.grid[0])
+        self.cell = image_size[0] // config.grid[0]  # pixels
+        self.encoder = ImageEncoder(config, cell=self.cell)
         self.heads = CellHeads(self.encoder.outputs + context, config.grid)
         self.glimpse_encoder = GlimpseEncoder(config)
         self.glimpse_decoder = GlimpseDecoder(config)
 
     def forward(
-        self, images: Tensor, stage: Stage, sample: bool, generator: torch.Generator | None
+        self,
+        images: Tensor,
+        stage: Stage,
+        sample: bool,
+        generator: torch.Generator | None,
+        motion: Tensor | None = None,
     ) -> ForegroundOutput:
+        """`motion` (B, H, W) marks the pixels that move, where that is known."""
         cells, objects = self.infer(images, stage.temperature, sample, generator)
         layers = self.lay(objects, cells.presence.shape[1], (images.shape[0], *images.shape[2:]))
         return ForegroundOutput(
@@ -72,7 +80,7 @@ class Foreground(nn.Module):
             alpha=layers.alpha,
             cells=cells,
             objects=objects,
-            kl=self._kl(cells, objects, stage),
+            kl=self._kl(cells, objects, stage, motion),
             boundary=self._boundary(objects, layers.alpha, stage),
         )
 
@@ -147,9 +155,10 @@ class Foreground(nn.Module):
         parameters: Tensor = self.glimpse_encoder(glimpses.contiguous(memory_format=torch.channels_last))
         return parameters
 
-    def _kl(self, cells: Cells, objects: Objects, stage: Stage) -> dict[str, Tensor]:
+    def _kl(self, cells: Cells, objects: Objects, stage: Stage, motion: Tensor | None) -> dict[str, Tensor]:
         """Sums over cells. By the paper only what is present has latents, so their terms are weighted by presence."""
-        terms = cells.kl(stage, self.config.scale_std_at(stage))
+        moving = None if motion is None else self._moving(motion)
+        terms = cells.kl(stage, self.config.scale_std_at(stage), moving)
         kl = {"presence": terms.pop("presence").sum(1)}
         what = objects.what.kl(0.0, 1.0)  # (M,)
         if self.config.presence_weighted_kl:
@@ -160,6 +169,11 @@ class Foreground(nn.Module):
         kl |= {name: term.sum(1) for name, term in terms.items()}
         kl["what"] = torch.zeros_like(kl["presence"]).index_add(0, objects.chosen.image, what)
         return kl
+
+    def _moving(self, motion: Tensor) -> Tensor:
+        """The cells in which a pixel moves: (B, H, W) -> (B, N)."""
+        pooled = F.max_pool2d(motion[:, None].float(), self.cell)
+        return pooled.flatten(1) > 0
 
     def _boundary(self, objects: Objects, alpha: Tensor, stage: Stage) -> Tensor:
         if stage.boundary_weight == 0:

@@ -62,11 +62,13 @@ class GridModel(SceneModel):
         *,
         sample: bool = True,
         generator: torch.Generator | None = None,
+        motion: Tensor | None = None,
     ) -> GridOutput:
+        """As every model's; `motion` (B, H, W) marks pixels that move, for `stage.motion_prior`."""
         stage = stage or self.final
         epsilon = self.config.mixture_epsilon
         images = images.contiguous(memory_format=torch.channels_last)
-        foreground = self.foreground(images, stage, sample, generator)  # objects on nothing
+        foreground = self.foreground(images, stage, sample, generator, motion)  # objects on nothing
         background: BackgroundOutput = self.background(images, sample, generator, epsilon)  # what is behind them
         alpha = foreground.alpha
         if stage.fixed_alpha is not None:

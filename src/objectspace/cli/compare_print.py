@@ -1,0 +1,83 @@
+"""What `objectspace compare` prints: its tables on the terminal."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from objectspace.comparison.convergence import Curve
+    from objectspace.comparison.entrants import Entrant
+    from objectspace.comparison.latency import Point
+    from objectspace.comparison.table import Row
+
+
+def print_latency(points: Sequence["Point"]) -> None:
+    """Time and memory of every point, and why one was not run."""
+    from objectspace.comparison.latency import MEASURED, NO_ROOM, TOO_SLOW, relative
+
+    shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("model", "capacity", "seconds", "x space", "peak GB"):
+        shown.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
+    shown.add_column("")
+    ratios = relative(points)
+    for point in points:
+        note = "" if point.status == MEASURED else point.status
+        if point.status in (TOO_SLOW, NO_ROOM) and point.estimate is not None:
+            room = "" if point.estimated_peak is None else f", {point.estimated_peak / 1e9:.1f} GB"
+            note += f": about {point.estimate:.0f} s{room}"
+        if point.message:
+            note += f": {point.message}"
+        ratio = ratios[point]
+        shown.add_row(
+            point.model,
+            point.shown_capacity,
+            "-" if point.seconds is None else f"{point.seconds:.2f}",
+            "-" if ratio is None else f"{ratio:.2f}",
+            "-" if point.peak is None else f"{point.peak / 1e9:.2f}",
+            escape(note),
+        )
+    Console().print(shown)
+
+
+def print_convergence(curves: Sequence["Curve"], targets: dict[int, float]) -> None:
+    """How far every run came, and when it was near the best of its grid."""
+    shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for heading in ("grid", "model", "capacity", "steps", "minutes", "MSE", "minutes to 1.1 x best"):
+        shown.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
+    for curve in curves:
+        final, arrived = curve.final, curve.minutes_to(targets[curve.entrant.grid])
+        shown.add_row(
+            str(curve.entrant.grid),
+            curve.entrant.model,
+            curve.entrant.config.capacity,
+            str(final.step),
+            f"{final.seconds / 60:.1f}",
+            f"{final.mse:.1f}",
+            "not reached" if arrived is None else f"{arrived:.1f}",
+        )
+    Console().print(shown)
+
+
+def print_table(rows: Sequence["Row"], boxes: Literal["visible", "projected"]) -> None:
+    """The table and its notes."""
+    from objectspace.comparison.table import cells, headings, notes
+
+    shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for number, heading in enumerate(headings()):
+        shown.add_column(heading, justify="left" if number < 3 else "right")
+    for row in rows:
+        shown.add_row(*map(escape, cells(row, boxes)))
+    Console().print(shown)
+    for note in notes(rows, boxes):
+        print(note)
+
+
+def print_capped(entrants: Sequence["Entrant"], components: int, most: int | None) -> None:
+    """A word on the models that do not have the capacity they should, if there are any."""
+    short = [each for each in entrants if not each.config.cells and each.capacity < each.grid**2 + components]
+    if short:
+        listed = ", ".join(f"{each.model} at {each.grid} x {each.grid}: {each.capacity}" for each in short)
+        print(f"by --most-components {most} these have less than the others' capacity: {listed}")

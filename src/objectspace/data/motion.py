@@ -1,0 +1,42 @@
+"""What moves: where an image differs from what stays the same in its run of successive frames.
+
+Reads a data set whose images come in runs (`objectspace data atari --consecutive k`); gives a mask of moving pixels
+for each image. What stays the same is the median of the run, so a thing must move within a run to be noticed.
+Shapes: n images, B of them, k frames a run, H W image.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from objectspace.data.dataset import Dataset
+from objectspace.errors import UserError
+
+LEAST_FRAMES = 3  # of a run: the median of two is neither
+LEAST_CHANGE = 20  # of 255, in any channel
+
+
+class Motion:
+    """Which pixels of a data set's images move."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+        names, run, lengths = np.unique(dataset.sequences, return_inverse=True, return_counts=True)
+        if not len(names) or (lengths[names != ""] < LEAST_FRAMES).all():
+            raise UserError(
+                f"{dataset.root} has no runs of {LEAST_FRAMES} or more successive frames in split {dataset.split}, so "
+                "nothing can be seen to move: make it with  objectspace data atari ... --consecutive 16, or set "
+                "anneal.motion_prior=none"
+            )
+        self._usable = (names[run] != "") & (lengths[run] >= LEAST_FRAMES)  # (n,)
+        order = np.argsort(run, kind="stable")
+        self._members = np.split(order, np.cumsum(lengths)[:-1])  # images of each run
+        self._run = run
+
+    def of(self, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The moving pixels of some images (B, H, W); none where an image is from no run."""
+        moving = np.zeros((len(indices), self.dataset.height, self.dataset.width), np.bool_)
+        for number, index in enumerate(indices.tolist()):
+            if self._usable[index]:
+                still = np.median(self.dataset.images[self._members[self._run[index]]], axis=0)  # (H, W, 3)
+                moving[number] = (np.abs(self.dataset.images[index] - still) >= LEAST_CHANGE).any(2)
+        return moving
