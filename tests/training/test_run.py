@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -184,3 +185,22 @@ def test_the_best_look_is_remembered_and_nan_is_never_best(
     monkeypatch.setattr(loop, "measure", lambda scenes, dataset: {"val_ap": next(values)})
     summary = train(changed(tiny, steps=4, look_every=1), Options(sprites, tmp_path / "run"), QUIET)
     assert (summary["state"]["best"], summary["state"]["best_step"]) == (0.5, 3)
+
+
+def test_what_moves_is_told_to_the_model(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
+    """The same images, once as runs of four successive frames: then presence is held against another prior."""
+    shutil.copytree(sprites, tmp_path / "runs")
+    path = tmp_path / "runs" / "train" / "annotations.json"
+    content = json.loads(path.read_text())
+    for number, image in enumerate(content["images"]):
+        image["sequence"] = f"run {number // 4}"
+    path.write_text(json.dumps(content))
+    hinted = build(changed(tiny, steps=1).model_dump(mode="json") | {"anneal": {"motion_prior": 0.9}}, "hinted")
+    with pytest.raises(UserError, match="nothing can be seen to move"):
+        train(hinted, Options(sprites, tmp_path / "none"), QUIET)
+    terms = {}
+    for name, recipe in (("plain", changed(tiny, steps=1)), ("hinted", hinted)):
+        train(recipe, Options(tmp_path / "runs", tmp_path / name), QUIET)
+        terms[name] = json.loads((tmp_path / name / "metrics.jsonl").read_text().splitlines()[0])
+    assert terms["hinted"]["log_likelihood"] == terms["plain"]["log_likelihood"]
+    assert terms["hinted"]["kl_presence"] != terms["plain"]["kl_presence"]
