@@ -1,13 +1,17 @@
 """Who takes part in a comparison, and with what capacity."""
 
+from typing import Literal
+
 import pytest
 
 from objectspace.comparison.entrants import entrant, kinds, limited
+from objectspace.config import ModelConfig
 from objectspace.errors import UserError
 
 
 @pytest.mark.parametrize(
-    ("kind", "capacity"), [("space", "16+5"), ("spair", "16+1"), ("genesis", "21"), ("iodine", "21")]
+    ("kind", "capacity"),
+    [("space", "16+5"), ("spair", "16+1"), ("spair-p", "16+1"), ("genesis", "21"), ("iodine", "21")],
 )
 def test_the_papers_models_have_the_capacity_of_the_grid(kind, capacity) -> None:
     assert entrant(kind, 128, 4, 5).config.capacity == capacity
@@ -36,15 +40,20 @@ def test_few_objects_are_a_budget_where_there_are_more_cells() -> None:
 def test_all_kinds_that_say_how_take_part_space_first(tiny_config) -> None:
     known = kinds()
     assert known[0] == "space"
-    assert {"spair", "genesis", "iodine", "tiny"} <= set(known)
-    assert "spair-p" not in known
+    assert {"spair", "spair-p", "genesis", "iodine", "tiny"} <= set(known)
 
 
-def test_unknown_models_and_those_without_a_capacity_are_refused() -> None:
+def test_unknown_models_and_those_without_a_capacity_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match="did you mean 'genesis'"):
         kinds(["genesys"])
-    with pytest.raises(UserError, match="spair-p cannot be built at a given capacity"):
-        kinds(["spair-p"])
+    monkeypatch.setattr(ModelConfig, "kinds", dict(ModelConfig.kinds))  # the class below declares itself
+
+    class Fixed(ModelConfig):
+        kind: Literal["fixed"] = "fixed"
+
+    with pytest.raises(UserError, match="fixed cannot be built at a given capacity"):
+        kinds(["fixed"])
+    assert "fixed" not in kinds()
 
 
 def test_a_grid_that_does_not_fit_the_image_is_explained() -> None:

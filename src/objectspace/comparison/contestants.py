@@ -5,6 +5,7 @@ trained with, and whether its training went wrong.
 """
 
 import json
+import tomllib
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -144,8 +145,6 @@ def _failed_start(start: dict[str, Any]) -> str:
 
 
 def _toml(text: str, where: Path) -> dict[str, Any]:
-    import tomllib
-
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

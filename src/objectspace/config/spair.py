@@ -54,16 +54,16 @@ class SequentialConfig(GridConfig):
     )
     context_dim: Whole = 128  # units of the layer through which it knows them
 
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        return cls(image_size=size, foreground=Foreground(grid=(grid, grid)))  # one background, whatever others have
+
 
 class Spair(SequentialConfig):
     """The SPAIR model."""
 
     kind: Literal["spair"] = "spair"
     background: SingleBackground = SingleBackground()
-
-    @classmethod
-    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
-        return cls(image_size=size, foreground=Foreground(grid=(grid, grid)))  # one background, whatever others have
 
     @model_validator(mode="after")
     def _background_fits_image(self) -> "Spair":
