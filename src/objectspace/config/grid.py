@@ -49,7 +49,7 @@ class Init(Section):
     weight_factor: Positive = 0.1  # on the weights of the heads that start at the prior
     what_std: Positive | None = None  # stdev with which `what` starts; None: as torch starts it, about 0.7
     presence_bias: float = 0.3  # before the squashing: present ...
-    alpha_bias: float = -2.0  # ... but transparent, so that a bad early object costs little
+    alpha_bias: float = -2.0  # ... but transparent, so that a bad early object costs little; 0 with a fixed alpha
 
 
 class GridConfig(ModelConfig):
