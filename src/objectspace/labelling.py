@@ -125,7 +125,10 @@ class Labelling(Decomposition):
             before += len(record.objects)
         what: NDArray[np.float32] = np.concatenate(parts)
         if not what.shape[1]:
-            raise UserError(f"{self.name} does not say what objects look like, so there is nothing to group them by")
+            raise UserError(
+                f"{self.name} does not say what objects look like, so there is nothing to group them by: take a model "
+                "of cells, such as space or spair"
+            )
         return what
 
     def _look(self, journal: Journal, labels: Labels) -> tuple[Grouping, list[list[Member]]]:

@@ -8,6 +8,7 @@ known to recipes, weights and comparisons, as importing it from Python does. Ins
 import importlib.util
 import sys
 import traceback
+from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
 
@@ -45,7 +46,8 @@ def loaded_files() -> list[Path]:
 
 
 def _execute(path: Path) -> ModuleType:
-    name = f"objectspace_with_{path.stem}"
+    digest = blake2b(str(path.resolve()).encode(), digest_size=4).hexdigest()  # two files may have one name
+    name = f"objectspace_with_{path.stem}_{digest}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

@@ -13,6 +13,7 @@ from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
 from objectspace.errors import UserError
+from objectspace.training.loop import DivergedError
 from objectspace.training.run import Options
 
 SHORT = 0.004  # minutes
@@ -115,3 +116,38 @@ def test_a_run_has_arrived_near_the_best_of_its_grid(tiny, tmp_path) -> None:
     assert [each.minutes_to(goals[each.entrant.grid]) for each in curves] == [1.0, None, 1.0]
     convergence_chart(curves, tmp_path / "convergence.png")
     assert (tmp_path / "convergence.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), "out of memory"),
+        (MemoryError(), "out of memory"),
+        (DivergedError("the gradient was not finite"), "failed: the gradient was not finite"),
+    ],
+)
+def test_a_run_that_fails_is_named_and_the_others_go_on(runs, trial, monkeypatch, tmp_path, error, failure) -> None:
+    train = convergence.train
+
+    def fails_for_the_first(recipe, options, say):
+        if options.run == runs[0].folder:
+            raise error
+        return train(recipe, options, say)
+
+    monkeypatch.setattr(convergence, "train", fails_for_the_first)
+    first, second = race(runs, trial, lambda _: None)
+    assert first.failure == failure
+    assert len(first.looks) == 1
+    assert second.failure is None
+    assert len(second.looks) == 3
+    convergence_chart([first, second, Curve(runs[0].entrant, (), "out of memory")], tmp_path / "chart.png")
+    assert targets([Curve(runs[0].entrant, (), "out of memory")]) == {}
+
+
+def test_another_error_is_not_hidden(runs, trial, monkeypatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a shape does not fit")
+
+    monkeypatch.setattr(convergence, "train", broken)
+    with pytest.raises(RuntimeError, match="a shape"):
+        race(runs, trial, lambda _: None)

@@ -234,15 +234,17 @@ def _numbers(text: str) -> list[int]:
 
 def _curve(curve: "Curve", targets: dict[int, float]) -> dict[str, Any]:
     """A run as JSON."""
+    final, target = curve.final, targets.get(curve.entrant.grid)
     return {
         "model": curve.entrant.model,
         "grid": curve.entrant.grid,
         "capacity": curve.entrant.config.capacity,
-        "steps": curve.final.step,
-        "minutes": curve.final.seconds / 60,
-        "final_mse": curve.final.mse,
-        "minutes_to_target": curve.minutes_to(targets[curve.entrant.grid]),
-        "target_mse": targets[curve.entrant.grid],
+        "failure": curve.failure,
+        "steps": 0 if final is None else final.step,
+        "minutes": 0.0 if final is None else final.seconds / 60,
+        "final_mse": None if final is None else final.mse,
+        "minutes_to_target": None if target is None else curve.minutes_to(target),
+        "target_mse": target,
         "looks": [vars(look) for look in curve.looks],
     }
 

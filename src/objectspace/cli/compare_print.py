@@ -48,16 +48,13 @@ def print_convergence(curves: Sequence["Curve"], targets: dict[int, float]) -> N
     for heading in ("grid", "model", "capacity", "steps", "minutes", "MSE", "minutes to 1.1 x best"):
         shown.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
     for curve in curves:
-        final, arrived = curve.final, curve.minutes_to(targets[curve.entrant.grid])
-        shown.add_row(
-            str(curve.entrant.grid),
-            curve.entrant.model,
-            curve.entrant.config.capacity,
-            str(final.step),
-            f"{final.seconds / 60:.1f}",
-            f"{final.mse:.1f}",
-            "not reached" if arrived is None else f"{arrived:.1f}",
-        )
+        final, who = curve.final, (str(curve.entrant.grid), curve.entrant.model, curve.entrant.config.capacity)
+        if final is None:
+            shown.add_row(*who, "-", "-", "-", escape(curve.failure or "not begun"))
+            continue
+        arrived = curve.minutes_to(targets[curve.entrant.grid])
+        reached = str(final.step), f"{final.seconds / 60:.1f}", f"{final.mse:.1f}"
+        shown.add_row(*who, *reached, curve.failure or ("not reached" if arrived is None else f"{arrived:.1f}"))
     Console().print(shown)
 
 
@@ -67,7 +64,7 @@ def print_table(rows: Sequence["Row"], boxes: Literal["visible", "projected"]) -
 
     shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for number, heading in enumerate(headings()):
-        shown.add_column(heading, justify="left" if number < 3 else "right")
+        shown.add_column(heading, justify="left" if number < 3 else "right", overflow="fold")
     for row in rows:
         shown.add_row(*map(escape, cells(row, boxes)))
     Console().print(shown)

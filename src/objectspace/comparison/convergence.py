@@ -5,8 +5,9 @@ so that whatever else the machine does meets all of them alike; after each slice
 does not count as training. The same command again goes on where it was stopped, and finished runs are not touched.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from objectspace import recipe_files
 from objectspace.comparison.entrants import Entrant
+from objectspace.comparison.machine import available_memory, is_out_of_memory, memory_limited
 from objectspace.config import Optimiser, Recipe, Training
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.store import read_json, write_json
@@ -22,11 +24,13 @@ from objectspace.evaluation.pixels import squared_error
 from objectspace.models import create, load
 from objectspace.models.base import SceneModel
 from objectspace.scene import Picture
+from objectspace.training.loop import DivergedError
 from objectspace.training.run import Options, train
 
 STEPS = 10_000_000  # never reached: time ends these runs
 NEAR = 1.1  # a run has arrived when its error is within this factor of the best one at the end
-BATCH = 16  # images taken apart at a time
+BATCH = 4  # images taken apart at a time: models of many components need much memory for each
+ROOM = 0.9  # of the free memory that a run may take
 SHORT = 0.05  # by how much of a slice a turn may fall short: opening the data takes some of it
 
 Say = Callable[[str], None]
@@ -81,10 +85,11 @@ class Curve:
 
     entrant: Entrant
     looks: tuple[Look, ...]
+    failure: str | None = None  # why it did not go on to the end
 
     @property
-    def final(self) -> Look:
-        return self.looks[-1]
+    def final(self) -> Look | None:
+        return self.looks[-1] if self.looks else None
 
     def minutes_to(self, mse: float) -> float | None:
         """When the error was first at or below `mse`."""
@@ -121,13 +126,27 @@ def race(runs: Sequence[Run], trial: Trial, say: Say) -> list[Curve]:
     images = [trial.images.images[number] for number in range(min(trial.count, len(trial.images)))]
     for run in runs:
         _refuse_changes(run, trial)
+    failures: dict[str, str] = {}
     for turn in range(trial.turns + 1):
         for run in runs:
-            _advance(run, trial, turn, images)
-            last = curve_of(run).final
-            reached = f"{last.seconds / 60:.1f} min, step {last.step}, MSE {last.mse:.1f}"
-            say(f"turn {turn}/{trial.turns}  {run.name}: {reached}")
-    return [curve_of(run) for run in runs]
+            if run.name in failures:
+                continue
+            try:
+                with memory_limited(int(ROOM * available_memory())):
+                    _advance(run, trial, turn, images)
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                failures[run.name] = "out of memory"
+            except DivergedError as error:
+                failures[run.name] = f"failed: {error}"
+            say(f"turn {turn}/{trial.turns}  {run.name}: {failures.get(run.name) or _reached(run)}")
+    return [replace(curve_of(run), failure=failures.get(run.name)) for run in runs]
+
+
+def _reached(run: Run) -> str:
+    last = curve_of(run).looks[-1]
+    return f"{last.seconds / 60:.1f} min, step {last.step}, MSE {last.mse:.1f}"
 
 
 def curve_of(run: Run) -> Curve:
@@ -138,8 +157,12 @@ def curve_of(run: Run) -> Curve:
 
 def targets(curves: Sequence[Curve]) -> dict[int, float]:
     """For each grid, the error at which a run has arrived."""
-    grids = {curve.entrant.grid for curve in curves}
-    return {grid: NEAR * min(c.final.mse for c in curves if c.entrant.grid == grid) for grid in grids}
+    best: dict[int, float] = {}
+    for curve in curves:
+        if curve.final is not None:
+            grid = curve.entrant.grid
+            best[grid] = min(best.get(grid, math.inf), curve.final.mse)
+    return {grid: NEAR * mse for grid, mse in best.items()}
 
 
 def pixel_error(model: SceneModel, images: Sequence[Picture]) -> float:
@@ -168,7 +191,7 @@ def _advance(run: Run, trial: Trial, turn: int, images: Sequence[Picture]) -> No
         if train(run.recipe, options, say=_silence)["ended"] == "stopped":
             raise KeyboardInterrupt
         step, seconds = _state(run.folder)
-    if step > curve_of(run).final.step:
+    if step > curve_of(run).looks[-1].step:
         _note(run, trial, Look(step, seconds, pixel_error(load(run.folder / "model"), images)))
 
 

@@ -21,7 +21,8 @@ import torch
 
 from objectspace import plugins
 from objectspace.comparison.entrants import Entrant
-from objectspace.comparison.visit import NO_MEMORY, Order
+from objectspace.comparison.machine import NO_MEMORY
+from objectspace.comparison.visit import Order
 from objectspace.errors import UserError
 
 MEASURED, TOO_SLOW, NO_ROOM, FAILED = "measured", "too slow", "out of memory", "failed"

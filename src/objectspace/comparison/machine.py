@@ -6,9 +6,12 @@ import resource
 import shlex
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+NO_MEMORY = ("can't allocate memory", "not enough memory", "could not create a memory", "bad_alloc", "out of memory")
 
 
 def machine() -> dict[str, Any]:
@@ -67,6 +70,22 @@ def limit_memory(most: int) -> None:
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
+@contextmanager
+def memory_limited(most: int) -> Iterator[None]:
+    """The same for a while, over what the process holds already."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limit_memory(peak_memory() + most)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there was no memory left: torch has no class of its own for that on a CPU."""
+    return isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY)
 
 
 def _lines(path: str) -> list[str]:

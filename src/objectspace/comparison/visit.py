@@ -14,11 +14,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from objectspace import plugins
-from objectspace.comparison.machine import limit_memory, peak_memory
+from objectspace.comparison.machine import is_out_of_memory, limit_memory, peak_memory
 
 PROBED = (1, 2)  # images of the probe's batches
 WARM = 20.0  # seconds; so long a step warms up on its way, and is not taken a second time
-NO_MEMORY = ("can't allocate memory", "not enough memory", "could not create a memory", "bad_alloc", "out of memory")
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def measure(order: Order, tell: Callable[[dict[str, Any]], None]) -> None:
             seconds = seconds_of(lambda: step(order.batch))
         tell({"status": "measured", "seconds": seconds, "peak": peak_memory() - before})
     except (MemoryError, RuntimeError) as error:
-        if not isinstance(error, MemoryError) and not any(words in str(error) for words in NO_MEMORY):
+        if not is_out_of_memory(error):
             raise
         tell({"status": "out of memory"})
 

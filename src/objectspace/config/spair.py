@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from objectspace.config.base import Layers, Positive, Section, Sides, Whole, layers
-from objectspace.config.grid import Foreground, GridConfig
+from objectspace.config.grid import GridConfig
 
 
 class SingleBackground(Section):
@@ -56,7 +56,8 @@ class SequentialConfig(GridConfig):
 
     @classmethod
     def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
-        return cls(image_size=size, foreground=Foreground(grid=(grid, grid)))  # one background, whatever others have
+        """One background, whatever others have."""
+        return cls.model_validate({"image_size": size, "foreground": {"grid": (grid, grid)}})
 
 
 class Spair(SequentialConfig):

@@ -20,7 +20,9 @@ class Motion:
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
-        names, run, lengths = np.unique(dataset.sequences, return_inverse=True, return_counts=True)
+        # Games number their runs alike, so a run is told by its game too.
+        named = [f"{dataset.group(i)}/{name}" if name else "" for i, name in enumerate(dataset.sequences.tolist())]
+        names, run, lengths = np.unique(np.array(named, np.str_), return_inverse=True, return_counts=True)
         if not len(names) or (lengths[names != ""] < LEAST_FRAMES).all():
             raise UserError(
                 f"{dataset.root} has no runs of {LEAST_FRAMES} or more successive frames in split {dataset.split}, so "
@@ -31,12 +33,19 @@ class Motion:
         order = np.argsort(run, kind="stable")
         self._members = np.split(order, np.cumsum(lengths)[:-1])  # images of each run
         self._run = run
+        self._still: dict[int, NDArray[np.uint8]] = {}  # by run, as they are asked for
 
     def of(self, indices: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The moving pixels of some images (B, H, W); none where an image is from no run."""
         moving = np.zeros((len(indices), self.dataset.height, self.dataset.width), np.bool_)
         for number, index in enumerate(indices.tolist()):
             if self._usable[index]:
-                still = np.median(self.dataset.images[self._members[self._run[index]]], axis=0)  # (H, W, 3)
-                moving[number] = (np.abs(self.dataset.images[index] - still) >= LEAST_CHANGE).any(2)
+                change = self.dataset.images[index].astype(np.int16) - self._median(int(self._run[index]))
+                moving[number] = (np.abs(change) >= LEAST_CHANGE).any(2)
         return moving
+
+    def _median(self, run: int) -> NDArray[np.uint8]:
+        """What stays the same in a run (H, W, 3); kept, because a median takes longer than all the rest."""
+        if run not in self._still:
+            self._still[run] = np.median(self.dataset.images[self._members[run]], axis=0).astype(np.uint8)
+        return self._still[run]

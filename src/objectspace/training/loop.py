@@ -41,6 +41,10 @@ MOST_SKIPPED = 20  # steps in a row without a finite gradient before a run gives
 PICTURED = 6  # images in latest.png
 
 
+class DivergedError(UserError):
+    """The gradient was not finite for too long."""
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a start ended: `finished`, `stopped` (signal), `out of time`, or a collapse's name."""
@@ -156,7 +160,7 @@ def _count_skipped(state: State, report: StepReport) -> None:
     state.skipped += report.skipped
     state.skipped_in_a_row = state.skipped_in_a_row + 1 if report.skipped else 0
     if state.skipped_in_a_row >= MOST_SKIPPED:
-        raise UserError(
+        raise DivergedError(
             f"the gradient was not finite in {MOST_SKIPPED} steps in a row, up to step {state.step} (loss "
             f"{report.terms['loss']}): lower training.foreground.rate and training.background.rate"
         )
