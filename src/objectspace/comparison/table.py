@@ -25,7 +25,7 @@ COLUMNS = {  # keys of `objectspace evaluate`: heading, digits behind the point
 OF_BOXES = ("ap50", "ap", "coco_ap", "f1")
 PAIRINGS = {
     "visible": "boxes around the visible masks against what can be seen",
-    "projected": "the latents' boxes against whole objects, as in the paper",
+    "projected": "the latents' boxes (masks' boxes where there are none) against whole objects, as in the paper",
 }
 
 
