@@ -20,8 +20,8 @@ KEYS = (
     "ap50 ap count_error accuracy overcount undercount mse coco_ap50 coco_ap fg_ari ari miou mbo precision recall f1 "
     "images objects seconds"
 )
-PERFECT = "ap50 ap coco_ap50 coco_ap precision recall f1 accuracy fg_ari ari miou mbo background_miou"
-PAIRED = "ap50 ap coco_ap50 coco_ap precision recall f1 recall_by_category"
+PERFECT = "ap50 ap coco_ap50 coco_ap precision recall f1 f1_30 accuracy fg_ari ari miou mbo background_miou"
+PAIRED = "ap50 ap coco_ap50 coco_ap precision recall f1 f1_30 recall_by_category"
 
 
 @dataclass
@@ -31,6 +31,7 @@ class Known:
     images: np.ndarray = field(default_factory=lambda: np.full((3, 8, 8, 3), 100, np.uint8))
     with_masks: bool = True
     labelled: bool = True
+    groups: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.images)
@@ -54,6 +55,9 @@ class Known:
     def ground(self, index: int) -> dict:
         free = ~np.any([mask_of(0, 0, 4, 2), mask_of(0, 4, 4, 8)], axis=0)
         return {"wall": mask_of(0, 0, 8, 4) & free, "floor": mask_of(0, 4, 8, 8) & free}
+
+    def group(self, index: int) -> str:
+        return self.groups[index] if self.groups else ""
 
 
 def mask_of(x0: int, y0: int, x1: int, y1: int) -> np.ndarray:
@@ -99,6 +103,26 @@ def test_precision_and_recall_take_another_threshold() -> None:
     assert (report.projected.recall, report.iou) == (1, 0.3)
     assert report.projected.ap50 is not None
     assert report.projected.ap50 < 1
+
+
+def test_f1_at_a_loose_iou_forgives_what_the_strict_one_does_not() -> None:
+    known = Known()
+    scene = perfect(known)
+    turned = replace(scene, objects=tuple(replace(item, where_box=item.box) for item in scene.objects))
+    report = evaluate([turned] * 3, known)
+    assert (report.projected.f1, report.projected.f1_30) == (0.5, 1)
+
+
+def test_each_game_has_a_report_of_its_own() -> None:
+    known = Known(groups=("Pong", "Qbert", "Pong"))
+    report = evaluate([perfect(known), Scene(8, 8), perfect(known)], known)
+    assert {name: (each.images, each.visible.f1) for name, each in report.groups.items()} == {
+        "Pong": (2, 1),
+        "Qbert": (1, 0),
+    }
+    assert report.visible.f1 == pytest.approx(0.8)
+    assert report.to_dict()["groups"]["Qbert"]["count_error"] == 1
+    assert evaluate([perfect(known)], known, indices=[0]).groups == {}
 
 
 def test_nothing_found_is_zero_and_what_cannot_be_known_is_null() -> None:

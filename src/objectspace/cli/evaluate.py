@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -31,6 +31,16 @@ PAIRED = {
     "precision": "precision",
     "recall": "recall",
     "f1": "F1",
+    "f1_30": "F1 at IoU 0.3",
+}
+OF_GROUPS = {  # the columns of the table of games
+    "objects": "objects",
+    "ap50": "AP@0.5 (paper)",
+    "ap": "AP (paper)",
+    "coco_ap": "AP (COCO)",
+    "f1_30": "F1 at 0.3",
+    "f1": "F1",
+    "count_error": "count error",
 }
 SINGLE = {
     "count_error": "object count error rate",
@@ -101,6 +111,8 @@ def print_report(report: "Report", title: str) -> None:
             boxes.add_row(name + at, _text(values[key]), _text(values[f"projected_{key}"]))
         Console().print(boxes)
         print(f"({CEILING})")
+        _print_categories(values["recall_by_category"] or {}, report.iou)
+        _print_groups(values["groups"])
     rest = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     rest.add_column()
     rest.add_column(justify="right")
@@ -108,6 +120,29 @@ def print_report(report: "Report", title: str) -> None:
         if values[key] is not None:
             rest.add_row(name, _text(values[key]))
     Console().print(rest)
+
+
+def _print_categories(recalls: dict[str, float], iou: float) -> None:
+    """Which kinds of things are found; nothing where there is one kind only."""
+    if len(recalls) > 1:
+        print(f"found at IoU {iou:g}: " + ", ".join(f"{name} {recall:.3f}" for name, recall in recalls.items()))
+
+
+def _print_groups(groups: dict[str, dict[str, Any]]) -> None:
+    """A row for each game, and the mean of the rows."""
+    if not groups:
+        return
+    table = Table("group", box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for name in OF_GROUPS.values():
+        table.add_column(name, justify="right")
+    for group, values in groups.items():
+        table.add_row(group or "(none)", *(_text(values[key]) for key in OF_GROUPS))
+    means = []
+    for key in OF_GROUPS:
+        known = [values[key] for values in groups.values() if values[key] is not None]
+        means.append(_text(sum(known) / len(known) if known else None))
+    table.add_row("mean", *means)
+    Console().print(table)
 
 
 def _scenes(model: "SceneModel", dataset: Dataset, count: int, progress: Progress) -> Iterator["Scene"]:

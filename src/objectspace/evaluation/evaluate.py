@@ -5,6 +5,7 @@ Scenes are looked at one by one and forgotten; only their boxes and a few number
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,8 @@ from objectspace.evaluation.pixels import squared_error
 from objectspace.evaluation.report import BoxMeasures, Number, Report, defined
 from objectspace.rle import Mask
 from objectspace.scene import Scene
+
+LOOSE = 0.3  # an IoU that forgives a pixel at the edge of something of five pixels
 
 
 class Truth(Protocol):
@@ -33,6 +36,7 @@ class Truth(Protocol):
     def categories(self, index: int) -> list[str]: ...  # m names
     def masks(self, index: int) -> list[Mask | None]: ...  # m masks (H, W)
     def ground(self, index: int) -> dict[str, Mask]: ...  # named parts of the background (H, W), or none
+    def group(self, index: int) -> str: ...  # a game's name or the like
 
 
 def evaluate(
@@ -41,114 +45,126 @@ def evaluate(
     """Measure scenes, one for each of the images `indices` (all by default) of a data set, in that order.
 
     `iou` is the threshold of precision, recall and F1. A data set without a single true object is taken to be
-    unlabelled: then only the pixel error is measured.
+    unlabelled: then only the pixel error is measured. Where images are of several groups, such as games, each group has
+    a report of its own too.
     """
-    begun, tally = time.monotonic(), _Tally(dataset)
+    begun, labelled = time.monotonic(), dataset.object_count > 0
     wanted = range(len(dataset)) if indices is None else indices
     if not len(wanted):
         raise ValueError("there is no image to evaluate")
-    for count, scene in enumerate(scenes):
-        if count == len(wanted):
+    records: list[_Record] = []
+    for scene in scenes:
+        if len(records) == len(wanted):
             raise ValueError(f"there are more scenes than the {len(wanted)} images to evaluate")
-        tally.add(scene, wanted[count])
-    if tally.images < len(wanted):
-        raise ValueError(f"there are {len(wanted)} images to evaluate, but only {tally.images} scenes")
-    return tally.report(iou, begun)
+        records.append(_record(scene, dataset, wanted[len(records)], labelled))
+    if len(records) < len(wanted):
+        raise ValueError(f"there are {len(wanted)} images to evaluate, but only {len(records)} scenes")
+    seconds = round(time.monotonic() - begun, 3)
+    names = [dataset.group(index) for index in wanted]
+    by_group = {
+        name: _report([each for each, own in zip(records, names, strict=True) if own == name], labelled, iou, seconds)
+        for name in sorted(set(names))
+    }
+    report = _report(records, labelled, iou, seconds)
+    return replace(report, groups=by_group) if len(by_group) > 1 else report
 
 
-class _Tally:
-    """What is remembered of the scenes seen so far."""
+@dataclass(frozen=True)
+class _Record:
+    """What is remembered of a scene and its image."""
 
-    def __init__(self, dataset: Truth) -> None:
-        self.dataset, self.labelled = dataset, dataset.object_count > 0
-        self.images, self.predicted = 0, 0
-        self.visible: list[Prediction] = []
-        self.projected: list[Prediction] = []
-        self.true_visible: list[Floats] = []
-        self.true_whole: list[Floats] = []
-        self.categories: list[list[str]] = []
-        self.errors: list[float] = []
-        self.masks: list[masks.MaskScores] = []
-        self.all_have_masks = True
+    predicted: int
+    error: float | None  # of the pixels; None where the scene has no reconstruction
+    visible: Prediction
+    projected: Prediction
+    true_visible: Floats  # (m, 4)
+    true_whole: Floats  # (m, 4)
+    categories: list[str]  # m
+    has_masks: bool  # whether the scene has some
+    masks: masks.MaskScores | None  # None where scene or truth have none
 
-    def add(self, scene: Scene, index: int) -> None:
-        image = self.dataset.images[index]
-        if (scene.height, scene.width) != image.shape[:2]:
-            raise ValueError(f"scene {self.images} is {scene.height} x {scene.width}, but its image {image.shape[:2]}")
-        self.images += 1
-        self.predicted += len(scene.found)
-        if scene.reconstruction is not None:
-            self.errors.append(squared_error(image, scene.reconstruction))
-        if self.labelled:
-            self._add_boxes(scene, index)
-            self._add_masks(scene, index)
 
-    def _add_boxes(self, scene: Scene, index: int) -> None:
-        self.visible.append((scene.boxes, scene.scores))
-        self.projected.append((scene.where_boxes, scene.scores))
-        self.true_visible.append(self.dataset.visible_boxes(index))
-        self.true_whole.append(self.dataset.boxes(index))
-        self.categories.append(self.dataset.categories(index))
+def _record(scene: Scene, dataset: Truth, index: int, labelled: bool) -> _Record:
+    image = dataset.images[index]
+    if (scene.height, scene.width) != image.shape[:2]:
+        raise ValueError(f"scene {index} is {scene.height} x {scene.width}, but its image {image.shape[:2]}")
+    none = np.zeros((0, 4))
+    predicted = masks.partition_of(scene) if labelled else None
+    return _Record(
+        predicted=len(scene.found),
+        error=None if scene.reconstruction is None else squared_error(image, scene.reconstruction),
+        visible=(scene.boxes, scene.scores),
+        projected=(scene.where_boxes, scene.scores),
+        true_visible=dataset.visible_boxes(index) if labelled else none,
+        true_whole=dataset.boxes(index) if labelled else none,
+        categories=dataset.categories(index) if labelled else [],
+        has_masks=predicted is not None,
+        masks=None if predicted is None else _compare_masks(predicted, dataset, index),
+    )
 
-    def _add_masks(self, scene: Scene, index: int) -> None:
-        predicted = masks.partition_of(scene)
-        if predicted is None:
-            self.all_have_masks = False
-        given = self.dataset.masks(index)
-        true = [mask for mask in given if mask is not None]
-        if predicted is None or len(true) < len(given):
-            return
-        parts = list(self.dataset.ground(index).values())
-        self.masks.append(masks.compare(masks.partition(true, parts, (scene.height, scene.width)), predicted))
 
-    def report(self, iou: float, begun: float) -> Report:
-        objects = sum(len(each) for each in self.true_visible)
-        # A scene without a part that a measure needs makes the measure unknown: a mean over the others would flatter.
-        mse = float(np.mean(self.errors)) if len(self.errors) == self.images else None
-        if not self.labelled:
-            return Report(self.images, objects, self.predicted, round(time.monotonic() - begun, 3), iou, mse=mse)
-        visible, projected = (
-            self._measure(predictions, truths, iou)
-            for predictions, truths in ((self.visible, self.true_visible), (self.projected, self.true_whole))
-        )
-        counts = boxes.count_errors(self.visible, self.true_visible)
-        some_true_masks = any(not np.isnan(each.mbo) for each in self.masks)
-        compared = self.masks if self.all_have_masks and some_true_masks else []
-        return Report(
-            images=self.images,
-            objects=objects,
-            predicted=self.predicted,
-            seconds=round(time.monotonic() - begun, 3),
-            iou=iou,
-            visible=visible,
-            projected=projected,
-            count_error=defined(counts.error_rate),
-            accuracy=counts.accuracy,
-            overcount=counts.overcount,
-            undercount=counts.undercount,
-            empty_images=counts.empty,
-            mse=mse,
-            ari=_mean([each.ari for each in compared]),
-            fg_ari=_mean([each.fg_ari for each in compared]),
-            miou=_mean([each.miou for each in compared]),
-            mbo=_mean([each.mbo for each in compared]),
-            background_miou=_mean([each.background_miou for each in compared]),
-            mask_images=len(compared),
-        )
+def _compare_masks(predicted: masks.Partition, dataset: Truth, index: int) -> masks.MaskScores | None:
+    given = dataset.masks(index)
+    true = [mask for mask in given if mask is not None]
+    if len(true) < len(given):
+        return None
+    parts = list(dataset.ground(index).values())
+    return masks.compare(masks.partition(true, parts, dataset.images[index].shape[:2]), predicted)
 
-    def _measure(self, predictions: Sequence[Prediction], truths: Sequence[Floats], iou: float) -> BoxMeasures:
-        paper, coco = boxes.paper_aps(predictions, truths), coco_ap(predictions, truths)
-        found = detection(predictions, truths, iou, self.categories)
-        return BoxMeasures(
-            ap50=defined(paper[0]),
-            ap=defined(float(np.mean(paper))),
-            coco_ap50=defined(coco.ap50),
-            coco_ap=defined(coco.ap),
-            precision=defined(found.precision),
-            recall=defined(found.recall),
-            f1=defined(found.f1),
-            recall_by_category=dict(found.recall_by_category) or None,
-        )
+
+def _report(records: Sequence[_Record], labelled: bool, iou: float, seconds: float) -> Report:
+    objects, predicted = sum(len(each.true_visible) for each in records), sum(each.predicted for each in records)
+    # A scene without a part that a measure needs makes the measure unknown: a mean over the others would flatter.
+    errors = [each.error for each in records if each.error is not None]
+    mse = float(np.mean(errors)) if len(errors) == len(records) else None
+    if not labelled:
+        return Report(len(records), objects, predicted, seconds, iou, mse=mse)
+    categories = [each.categories for each in records]
+    visible, true_visible = [each.visible for each in records], [each.true_visible for each in records]
+    projected, true_whole = [each.projected for each in records], [each.true_whole for each in records]
+    counts = boxes.count_errors(visible, true_visible)
+    scores = [each.masks for each in records if each.masks is not None]
+    some_true_masks = any(not np.isnan(each.mbo) for each in scores)
+    compared = scores if all(each.has_masks for each in records) and some_true_masks else []
+    return Report(
+        images=len(records),
+        objects=objects,
+        predicted=predicted,
+        seconds=seconds,
+        iou=iou,
+        visible=_measure(visible, true_visible, categories, iou),
+        projected=_measure(projected, true_whole, categories, iou),
+        count_error=defined(counts.error_rate),
+        accuracy=counts.accuracy,
+        overcount=counts.overcount,
+        undercount=counts.undercount,
+        empty_images=counts.empty,
+        mse=mse,
+        ari=_mean([each.ari for each in compared]),
+        fg_ari=_mean([each.fg_ari for each in compared]),
+        miou=_mean([each.miou for each in compared]),
+        mbo=_mean([each.mbo for each in compared]),
+        background_miou=_mean([each.background_miou for each in compared]),
+        mask_images=len(compared),
+    )
+
+
+def _measure(
+    predictions: Sequence[Prediction], truths: Sequence[Floats], categories: Sequence[Sequence[str]], iou: float
+) -> BoxMeasures:
+    paper, coco = boxes.paper_aps(predictions, truths), coco_ap(predictions, truths)
+    found = detection(predictions, truths, iou, categories)
+    return BoxMeasures(
+        ap50=defined(paper[0]),
+        ap=defined(float(np.mean(paper))),
+        coco_ap50=defined(coco.ap50),
+        coco_ap=defined(coco.ap),
+        precision=defined(found.precision),
+        recall=defined(found.recall),
+        f1=defined(found.f1),
+        f1_30=defined(detection(predictions, truths, LOOSE).f1),
+        recall_by_category=dict(found.recall_by_category) or None,
+    )
 
 
 def _mean(values: Sequence[float]) -> Number:

@@ -5,7 +5,7 @@ None (null) means that a number is undefined or cannot be known; a NaN is never 
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 Number = float | None
@@ -22,6 +22,7 @@ class BoxMeasures:
     precision: Number = None
     recall: Number = None
     f1: Number = None
+    f1_30: Number = None  # at an IoU of 0.3, for things of a few pixels
     recall_by_category: Mapping[str, float] | None = None
 
 
@@ -48,16 +49,20 @@ class Report:
     mbo: Number = None
     background_miou: Number = None
     mask_images: int = 0  # images whose masks were compared
+    groups: "Mapping[str, Report]" = field(default_factory=dict)  # of each game or the like, if there are several
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers by name, flat and ready for JSON; those of the projected pairing begin with `projected_`."""
-        own = {key: value for key, value in asdict(self).items() if key not in ("visible", "projected")}
+        """The numbers by name, flat and ready for JSON; those of the projected pairing begin with `projected_`.
+
+        Only `groups` is nested: such a table for each.
+        """
+        own = {key: value for key, value in asdict(self).items() if key not in ("visible", "projected", "groups")}
         projected = {f"projected_{key}": value for key, value in asdict(self.projected).items()}
         content: dict[str, Any] = asdict(self.visible) | own | projected
         for key, value in content.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"{key} is {value}: a measure is a number or None")
-        return content
+        return content | {"groups": {name: report.to_dict() for name, report in self.groups.items()}}
 
 
 def defined(value: float) -> Number:

@@ -28,6 +28,7 @@ MEASURES = {
     "precision": ("precision", "Share of the found boxes that match a true one; 1 is perfect."),
     "recall": ("recall", "Share of the true boxes that were found; 1 is perfect."),
     "f1": ("F1", "Harmonic mean of precision and recall; 1 is perfect."),
+    "f1_30": ("F1 at IoU 0.3", "The same, where boxes need to overlap less: for things of a few pixels."),
     "count_error": ("count error", "Mean of |found − true| / true objects an image; 0 is perfect."),
     "accuracy": ("count accuracy", "Share of the images with exactly the right number of objects; 1 is perfect."),
     "overcount": ("overcount", "Images in which too many objects were found; 0 is perfect."),
