@@ -1,11 +1,12 @@
 """How long an agent waits for its objects: one frame at a time, through the wrapper, with and without tracking.
 
-python -m benchmarks.rl [--grid 16] [--objects 30] [--frames 60] [--threads 2]
+python -m benchmarks.rl [--model NAME --game SpaceInvaders] [--grid 16] [--objects 30] [--frames 60] [--threads 2]
 
-The weights are random, with the presence bias set so that about so many cells of a frame hold an object; those that
-others hide are dropped in the end, but cost as much. Frames are
-a screen of 160 x 210 pixels, scaled to 128 x 128; the environment itself does nothing. Times are medians; all ways are
-measured alternately. With one thread, the processor's time tells what a busy machine would take if it were not.
+Without --model: the paper's nets with random weights, the presence bias set so that about so many cells of a frame
+hold an object; those that others hide are dropped in the end, but cost as much. With it: that model on frames of random
+play. Frames are screens of 160 x 210 pixels, scaled to 128 x 128; the environment itself only shows them again. Times
+are medians; all ways are measured alternately. With one thread, the processor's time tells what a busy machine would
+take if it were not.
 """
 
 import argparse
@@ -24,7 +25,11 @@ from benchmarks.common import bar_plot, report
 from benchmarks.inference import model_for
 from benchmarks.step import SIZE
 from objectspace.data.atari.screen import scaled
+from objectspace.models import load
+from objectspace.models.space import Space
 from objectspace.rl import ObjectObservation
+
+Images = list[NDArray[np.uint8]]
 
 WISH = 30  # frames a second that an agent should get
 
@@ -45,18 +50,34 @@ class Screens(gymnasium.Env[NDArray[np.uint8], int]):
         return self.screens[self.number], 0.0, False, False, {}
 
 
-def measure(grid: int, objects: int, frames: int) -> list[dict[str, object]]:
-    screens = np.random.default_rng(0).integers(0, 255, (4, 210, 160, 3), dtype=np.uint8)
-    small = [scaled(screen, SIZE, SIZE) for screen in screens]
-    images = torch.from_numpy(np.stack(small)).permute(0, 3, 1, 2) / 255
-    model = model_for(grid, images, objects)
+def played(game: str, count: int) -> NDArray[np.uint8]:
+    """Frames (count, 210, 160, 3) of a game played at random, seed 0."""
+    import ale_py
+
+    gymnasium.register_envs(ale_py)
+    env = gymnasium.make(f"ALE/{game}-v5")
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    frames = []
+    while len(frames) < count:
+        frame, _, ended, cut, _ = env.step(env.action_space.sample())
+        frames.append(frame)
+        if ended or cut:
+            env.reset()
+    return np.stack(frames)
+
+
+def measure(
+    screens: NDArray[np.uint8], small: Images, model: Space, objects: int, frames: int
+) -> list[dict[str, object]]:
+    """Rows of the table; `small` are the screens (n, H, W, 3) as the model sees them."""
     environments = {
         track: ObjectObservation(Screens(screens), model, 2 * objects, track=track) for track in (False, True)
     }
     for env in environments.values():
         env.reset()
     ways: dict[str, Callable[[int], Any]] = {
-        "decompose alone": lambda number: model.decompose(small[number % 4], background=False, pictures=False),
+        "decompose alone": lambda number: model.decompose(small[number % len(small)], background=False, pictures=False),
         "wrapper": lambda _: environments[False].step(0),
         "wrapper, tracked": lambda _: environments[True].step(0),
     }
@@ -73,9 +94,8 @@ def measure(grid: int, objects: int, frames: int) -> list[dict[str, object]]:
     return [
         {
             "way": name,
-            "grid": grid,
+            "grid": model.config.foreground.grid[0],
             "threads": torch.get_num_threads(),
-            "present": objects,
             "kept": found,
             "ms a frame": 1000 * median(seconds),
             "processor ms": 1000 * median(busy[name]),
@@ -88,13 +108,23 @@ def measure(grid: int, objects: int, frames: int) -> list[dict[str, object]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", help="a model's folder, or the name of a shipped one")
+    parser.add_argument("--game", default="SpaceInvaders", help="what that model sees")
     parser.add_argument("--grid", type=int, default=16)
-    parser.add_argument("--objects", type=int, default=30)
+    parser.add_argument("--objects", type=int, default=30, help="of the random model; half the rows of an observation")
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
-    rows = measure(arguments.grid, arguments.objects, arguments.frames)
+    if arguments.model:
+        model, screens = load(arguments.model), played(arguments.game, 40)
+    else:
+        screens = np.random.default_rng(0).integers(0, 255, (4, 210, 160, 3), dtype=np.uint8)
+    small = [scaled(screen, SIZE, SIZE) for screen in screens]
+    if not arguments.model:
+        images = torch.from_numpy(np.stack(small)).permute(0, 3, 1, 2) / 255
+        model = model_for(arguments.grid, images, arguments.objects)
+    rows = measure(screens, small, model, arguments.objects, arguments.frames)
     report("rl", rows)
     bar_plot("rl", [str(row["way"]) for row in rows], [row["frames/s"] for row in rows], "frames a second")
 
