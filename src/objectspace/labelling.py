@@ -84,6 +84,11 @@ class Labelling(Decomposition):
         return {"command": "label", "weights of --model": self.weights, "--threshold": self.options.threshold}
 
     def write(self, name: str, frame: Frame, scene: Scene) -> None:
+        if any(item.what is None or not len(item.what) for item in scene.found):  # known at once, not after all images
+            raise UserError(
+                f"{self.name} does not say what objects look like, so there is nothing to group them by: take a model "
+                "of cells, such as space or spair"
+            )
         self.write_frame(name, frame)
 
     def assemble(self, journal: Journal, say: Callable[[str], None]) -> None:
@@ -123,13 +128,7 @@ class Labelling(Decomposition):
             if len(mine):
                 parts.append(record.what[mine - before])
             before += len(record.objects)
-        what: NDArray[np.float32] = np.concatenate(parts)
-        if not what.shape[1]:
-            raise UserError(
-                f"{self.name} does not say what objects look like, so there is nothing to group them by: take a model "
-                "of cells, such as space or spair"
-            )
-        return what
+        return np.concatenate(parts)
 
     def _look(self, journal: Journal, labels: Labels) -> tuple[Grouping, list[list[Member]]]:
         """Count every group's objects, note their true categories, and find those nearest to its middle."""

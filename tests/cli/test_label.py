@@ -13,7 +13,10 @@ from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
 from objectspace.labels.names import read_labels
+from objectspace.models import create
+from objectspace.models.genesis import Genesis
 from objectspace.scene import Scene
+from oracle.mixtures import small_genesis
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +169,13 @@ def test_decompose_and_label_do_not_share_a_directory(run, model_folder, sprites
     run("label", sprites, "--model", model_folder, "--out", "out", "--clusters", 2)
     _, said = run("decompose", sprites, "--model", model_folder, "--out", "out", code=2)
     assert "begun differently" in said
+
+
+def test_a_model_without_latents_of_objects_is_refused_at_the_first_images(run, sprites, monkeypatch):
+    create(small_genesis(), seed=1).save_pretrained("genesis")
+    asked = []
+    decompose = Genesis.decompose
+    monkeypatch.setattr(Genesis, "decompose", lambda *args, **more: asked.append(1) or decompose(*args, **more))
+    _, err = run("label", sprites, "--model", "genesis", "--out", "out", "--batch", 2, code=2)
+    assert "does not say what objects look like" in err
+    assert len(asked) == 1
