@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from objectspace.config.base import Annealed, Section, Share
+from objectspace.config.base import Annealed, Section
 from objectspace.ops.schedules import Schedule
 
 
@@ -30,7 +30,7 @@ class Anneal(Section):
     scale_prior_mean: Annealed = Schedule(-1.0, -2.0, 10000, 20000)  # sigmoid of it: object size / image size
     scale_prior_std: Annealed | None = None  # None: model.foreground.scale_prior_std throughout
     temperature: Annealed = Schedule(2.5, 0.5, 0, 20000)
-    fixed_alpha: Share | None = None  # the mixing weight is held at this value ...
+    fixed_alpha: Annealed | None = None  # the mixing weight is held at this value ...
     fixed_alpha_steps: Annotated[int, Field(ge=0)] = 0  # ... for so many steps
     boundary_weight: Annealed = Schedule(1.0, 1.0)
     boundary_start: Annotated[int, Field(ge=0)] = 0
@@ -39,12 +39,11 @@ class Anneal(Section):
 
     @model_validator(mode="after")
     def _values_make_sense(self) -> "Anneal":
-        for value in self.presence_prior.values:
-            if not 0 < value < 1:
-                raise ValueError(f"presence_prior must lie between 0 and 1, but is {value}")
-        for value in self.motion_prior.values if self.motion_prior else ():
-            if not 0 < value < 1:
-                raise ValueError(f"motion_prior must lie between 0 and 1, but is {value}")
+        for name in ("presence_prior", "motion_prior", "fixed_alpha"):
+            schedule: Schedule | None = getattr(self, name)
+            for value in schedule.values if schedule else ():
+                if not 0 < value < 1:
+                    raise ValueError(f"{name} must lie between 0 and 1, but is {value}")
         for value in self.temperature.values:
             if value <= 0:
                 raise ValueError(f"temperature must be positive, but is {value}")
@@ -66,7 +65,7 @@ class Anneal(Section):
             scale_prior_mean=self.scale_prior_mean.at(step),
             temperature=self.temperature.at(step),
             scale_prior_std=None if self.scale_prior_std is None else self.scale_prior_std.at(step),
-            fixed_alpha=self.fixed_alpha if step < self.fixed_alpha_steps else None,
+            fixed_alpha=self.fixed_alpha.at(step) if self.fixed_alpha and step < self.fixed_alpha_steps else None,
             boundary_weight=self.boundary_weight.at(step) * self._boundary_share(step),
             motion_prior=None if self.motion_prior is None else self.motion_prior.at(step),
         )
