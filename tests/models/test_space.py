@@ -155,8 +155,8 @@ def test_stages():
     anneal = Anneal(boundary_start=10, boundary_stop=20, fixed_alpha=0.2, fixed_alpha_steps=5)
     assert anneal.at(4).fixed_alpha == 0.2
     assert anneal.at(5).fixed_alpha is None
-    anneal = Anneal(fixed_alpha="(1e-30 -> 0.5):(9 -> 10)", fixed_alpha_steps=20)
-    assert [anneal.at(step).fixed_alpha for step in (9, 10, 20)] == [1e-30, 0.5, None]
+    held = Anneal(fixed_alpha="(1e-30 -> 0.5):(9 -> 10)", fixed_alpha_steps=20)
+    assert [held.at(step).fixed_alpha for step in (9, 10, 20)] == [1e-30, 0.5, None]
     assert [anneal.at(step).boundary_weight for step in (9, 10, 19, 20)] == [0, 1, 1, 0]
     assert anneal.final() == Stage(presence_prior=0.01, scale_prior_mean=-2.0, temperature=0.5)
 
