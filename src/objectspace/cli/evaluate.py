@@ -33,14 +33,14 @@ PAIRED = {
     "f1": "F1",
     "f1_30": "F1 at IoU 0.3",
 }
-OF_GROUPS = {  # the columns of the table of games
+OF_GROUPS = {  # the columns of the table of games, in 80 characters
     "objects": "objects",
-    "ap50": "AP@0.5 (paper)",
-    "ap": "AP (paper)",
-    "coco_ap": "AP (COCO)",
-    "f1_30": "F1 at 0.3",
+    "ap50": "AP@0.5",
+    "ap": "AP",
+    "coco_ap": "COCO AP",
+    "f1_30": "F1@0.3",
     "f1": "F1",
-    "count_error": "count error",
+    "count_error": "count err.",
 }
 SINGLE = {
     "count_error": "object count error rate",
@@ -132,7 +132,8 @@ def _print_groups(groups: dict[str, dict[str, Any]]) -> None:
     """A row for each game, and the mean of the rows."""
     if not groups:
         return
-    table = Table("group", box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    table.add_column("group", no_wrap=True)
     for name in OF_GROUPS.values():
         table.add_column(name, justify="right")
     for group, values in groups.items():
@@ -140,7 +141,7 @@ def _print_groups(groups: dict[str, dict[str, Any]]) -> None:
     means = []
     for key in OF_GROUPS:
         known = [values[key] for values in groups.values() if values[key] is not None]
-        means.append(_text(sum(known) / len(known) if known else None))
+        means.append(_text(float(sum(known)) / len(known) if known else None))
     table.add_row("mean", *means)
     Console().print(table)
 
