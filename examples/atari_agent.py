@@ -1,9 +1,9 @@
 """Play Space Invaders by the boxes of its objects alone, and compare the score with that of random play.
 
-python examples/atari_agent.py --model run/model [--episodes 3] [--steps 2000] [--seed 0]
+python examples/atari_agent.py --model space-spaceinvaders [--episodes 3] [--steps 2000] [--seed 0]
 
 Nothing is learned here: the rule is a few lines long. It shows what an agent gets to see, and it is only as good as
-the model. Train one with `objectspace data atari` and the recipe `space-spaceinvaders`: docs/rl.md.
+the model. For one of your own, docs/rl.md has the commands.
 """
 
 import argparse
