@@ -11,13 +11,14 @@ import pytest
 import torch
 from PIL import Image
 
-from objectspace.cli.evaluate import evaluate
+from objectspace.cli.evaluate import evaluate, print_report
 from objectspace.data import Dataset
 from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
 from objectspace.errors import UserError
 from objectspace.evaluation.boxes import count_errors, paper_ap
+from objectspace.evaluation.report import BoxMeasures, Report
 from objectspace.models import create, load
 from oracle.small import small_config
 
@@ -130,3 +131,16 @@ def test_bad_input_is_explained(sprites: Path, model: Path, tmp_path: Path) -> N
     with pytest.raises(UserError, match="cannot write"):
         evaluate(sprites, str(model), "test", tmp_path / "file" / "numbers.json")
     assert "no model" in run(sprites, "--model", tmp_path / "absent", code=2).stderr
+
+
+def test_categories_and_games_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    def measured(f1: float, **more: object) -> Report:
+        boxes = BoxMeasures(f1=f1, recall_by_category={"Alien": 1.0, "Bullet": 0.25})
+        return Report(images=1, objects=2, predicted=2, seconds=1.0, iou=0.5, visible=boxes, **more)
+
+    print_report(measured(0.5, groups={"Pong": measured(0.125), "MontezumaRevenge": measured(0.375)}), "games")
+    said = capsys.readouterr().out
+    assert "found at IoU 0.5: Alien 1.000, Bullet 0.250" in said
+    rows = {line.split()[0]: line.split() for line in said.splitlines() if line}
+    assert rows["MontezumaRevenge"][6] == "0.375"
+    assert rows["mean"][6] == "0.250"
