@@ -61,7 +61,11 @@ def test_the_shipped_models_are_listed_with_their_measures() -> None:
     from objectspace.card import shipped
 
     cards = shipped()
-    assert {"space-rooms-small", "space-rooms-large", "space-sprites"} <= {card.name for card in cards}
+    rooms, games = (
+        {"space-rooms-small", "space-rooms-large"},
+        {"space-spaceinvaders", "space-riverraid", "space-atari-joint10"},
+    )
+    assert rooms | games | {"space-sprites"} <= {card.name for card in cards}
     listed = CliRunner().invoke(app, ["models"]).output
     for card in cards:
         assert card.name in listed

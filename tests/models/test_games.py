@@ -1,0 +1,33 @@
+"""The shipped models of games, on frames of random play that they were neither trained nor measured on."""
+
+import numpy as np
+import pytest
+import torch
+
+from objectspace.data.atari import AtariSource
+from objectspace.evaluation.detection import detection
+from objectspace.models import load
+
+torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize(
+    ("model", "game", "seen"),
+    [
+        ("space-spaceinvaders", "SpaceInvaders", {"Alien": 0.95, "Player": 0.8, "Shield": 0.7}),
+        ("space-riverraid", "Riverraid", {"Tanker": 0.6, "Player": 0.6}),
+        ("space-atari-joint10", "SpaceInvaders", {"Alien": 0.9}),
+        ("space-atari-joint10", "MontezumaRevenge", {"Key": 0.8, "Skull": 0.8}),
+    ],
+)
+def test_the_objects_of_a_game_are_found(model: str, game: str, seen: dict[str, float]) -> None:
+    samples = AtariSource((game,), seed=4242).make("test", game, 0)[::4]
+    scenes = load(model).decompose([sample.image for sample in samples], background=False, pictures=False)
+    found = detection(
+        [(scene.boxes, scene.scores) for scene in scenes],
+        [np.array([item.box for item in sample.objects]) for sample in samples],
+        0.5,
+        [[item.category for item in sample.objects] for sample in samples],
+    )
+    for category, least in seen.items():
+        assert found.recall_by_category[category] >= least, found.recall_by_category
