@@ -59,7 +59,7 @@ def test_the_numbers_are_the_papers() -> None:
     joint = recipe_files.load("space-atari-joint10")
     assert joint.anneal.presence_prior.final() == 1e-10
     assert joint.anneal.temperature == Schedule(2.5, 1.0, 0, 10000)
-    assert (joint.anneal.fixed_alpha, joint.anneal.fixed_alpha_steps) == (0.1, 4000)
+    assert (joint.anneal.fixed_alpha, joint.anneal.fixed_alpha_steps) == (Schedule(0.1, 0.1), 4000)
     assert (joint.model.foreground.sigma, joint.model.background.sigma) == (0.2, 0.1)
 
 
