@@ -61,12 +61,14 @@ def evaluate(
         raise ValueError(f"there are {len(wanted)} images to evaluate, but only {len(records)} scenes")
     seconds = round(time.monotonic() - begun, 3)
     names = [dataset.group(index) for index in wanted]
+    report = _report(records, labelled, iou, seconds)
+    if len(set(names)) < 2:
+        return report
     by_group = {
         name: _report([each for each, own in zip(records, names, strict=True) if own == name], labelled, iou, seconds)
         for name in sorted(set(names))
     }
-    report = _report(records, labelled, iou, seconds)
-    return replace(report, groups=by_group) if len(by_group) > 1 else report
+    return replace(report, groups=by_group)
 
 
 @dataclass(frozen=True)
