@@ -90,6 +90,8 @@ def test_overrides_reach_nested_values() -> None:
         ("model.foreground.glimpse=20", "8, 16, 32 or 64"),
         ("anneal.temperature=warm", "'warm' is no schedule"),
         ("anneal.temperature=-1", "temperature must be positive"),
+        ("anneal.sigma_factor=(1 -> 0):(5 -> 9)", "sigma_factor must be positive"),
+        ("anneal.background_first=-1", "background_first"),
         ("anneal.presence_prior=1.5", "presence_prior must lie between 0 and 1"),
         ("anneal.fixed_alpha=0.1", "go together"),
         ("training.steps", "write it as section.key=value"),

@@ -201,7 +201,7 @@ def block_means(pictures: Tensor, side: int) -> Tensor:
     return pictures.reshape(count, channels, height // side, side, width // side, side).mean((3, 5))
 
 
-def background(model: Space, images: Tensor, noise: dict[str, Tensor] | None):
+def background(model: Space, images: Tensor, noise: dict[str, Tensor] | None, sigma_factor: float = 1.0):
     """Algorithm "Background Inference", with its KL terms."""
     net, config = model.background, model.config.background
     features = F.elu(run_plain(net.image_encoder, block_means(images, config.input_fraction)))
@@ -224,13 +224,13 @@ def background(model: Space, images: Tensor, noise: dict[str, Tensor] | None):
     priors = prior_chain(model, lambda k, mean, std: latents[k], len(images))
     kl = {"mask": images.new_zeros(len(images)), "component": images.new_zeros(len(images))}
     density: Tensor | float = 0.0
-    eps = model.config.mixture_epsilon
+    eps, sigma = model.config.mixture_epsilon, config.sigma * sigma_factor
     for k in range(config.components):
         kl["mask"] = kl["mask"] + kl_divergence(posteriors[k], priors[k]).sum(1)
         prior_mean, prior_raw = run_plain(net.component_prior, latents[k]).chunk(2, dim=-1)
         prior = Normal(prior_mean, F.softplus(prior_raw) + 1e-4)
         kl["component"] = kl["component"] + kl_divergence(Normal(mean[:, k], std[:, k]), prior).sum(1)
-        density = density + (masks[k] + eps) * Normal(means[:, k], config.sigma).log_prob(images).exp()
+        density = density + (masks[k] + eps) * Normal(means[:, k], sigma).log_prob(images).exp()
     return {"masks": torch.stack(masks, dim=1), "means": means, "log_density": torch.log(density)}, kl
 
 
@@ -243,11 +243,11 @@ def space(
 ) -> dict[str, Tensor]:
     """The whole model; `chosen` (B, N) are the cells worked on (None: all), `noise` replaces the generator."""
     front, front_kl = foreground(model, images, stage, chosen, noise)
-    back, back_kl = background(model, images, noise)
+    back, back_kl = background(model, images, noise, stage.sigma_factor)
     alpha, eps = front["alpha"], model.config.mixture_epsilon
     if stage.fixed_alpha is not None:
         alpha = torch.full_like(alpha, stage.fixed_alpha)
-    by_front = Normal(front["image"], model.config.foreground.sigma).log_prob(images).exp()
+    by_front = Normal(front["image"], model.config.foreground.sigma * stage.sigma_factor).log_prob(images).exp()
     log_likelihood = (
         torch.log((alpha + eps) * by_front + (1 - alpha + eps) * back["log_density"].exp()).flatten(1).sum(1)
     )

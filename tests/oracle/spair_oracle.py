@@ -173,8 +173,8 @@ def spair(
     alpha, eps = front["alpha"], model.config.mixture_epsilon
     if stage.fixed_alpha is not None:
         alpha = torch.full_like(alpha, stage.fixed_alpha)
-    by_front = Normal(front["image"], model.config.foreground.sigma).log_prob(images).exp()
-    by_back = Normal(behind, model.config.background.sigma).log_prob(images).exp()
+    by_front = Normal(front["image"], model.config.foreground.sigma * stage.sigma_factor).log_prob(images).exp()
+    by_back = Normal(behind, model.config.background.sigma * stage.sigma_factor).log_prob(images).exp()
     log_likelihood = torch.log((alpha + eps) * by_front + (1 - alpha + eps) * by_back).flatten(1).sum(1)
     kl = front_kl | back_kl
     return {

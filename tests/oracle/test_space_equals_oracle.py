@@ -179,6 +179,28 @@ def test_fixed_alpha():
     assert_equal_in_values_and_gradients(small_model(small_config()), random_images(2, (32, 32), 6), stage)
 
 
+def test_annealed_sigmas():
+    stage = replace(STAGE, sigma_factor=0.6)
+    assert_equal_in_values_and_gradients(small_model(small_config()), random_images(2, (32, 32), 6), stage)
+
+
+def test_the_background_learns_alone():
+    model = small_model(small_config()).train()
+    slow_model, images = copy.deepcopy(model), random_images(2, (32, 32), 9)
+    output = model(images, replace(STAGE, background_only=True, sigma_factor=0.6), sample=False)
+    parts, kl = space_oracle.background(slow_model, images, None, sigma_factor=0.6)
+    loss = -parts["log_density"].flatten(1).sum(1) + kl["mask"] + kl["component"]
+    torch.testing.assert_close(output.loss, loss, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(output.reconstruction, (parts["masks"] * parts["means"]).sum(1), rtol=1e-9, atol=1e-9)
+    output.loss.mean().backward()
+    loss.mean().backward()
+    for (name, left), right in zip(model.named_parameters(), slow_model.parameters(), strict=True):
+        if name.startswith("foreground."):
+            assert left.grad is None, name
+        elif right.grad is not None:
+            torch.testing.assert_close(left.grad, right.grad, rtol=1e-7, atol=1e-7)
+
+
 @pytest.mark.parametrize("options", [{"strong_decoder": True, "components": 1}, {"prior_from_state": True}])
 def test_options_of_the_background(options):
     model = small_model(small_config(background=options)).train()

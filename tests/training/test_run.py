@@ -204,3 +204,20 @@ def test_what_moves_is_told_to_the_model(tiny: Recipe, sprites: Path, tmp_path: 
         terms[name] = json.loads((tmp_path / name / "metrics.jsonl").read_text().splitlines()[0])
     assert terms["hinted"]["log_likelihood"] == terms["plain"]["log_likelihood"]
     assert terms["hinted"]["kl_presence"] != terms["plain"]["kl_presence"]
+
+
+def test_the_background_learns_alone_first_also_across_a_resume(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
+    def alone(steps: int) -> Recipe:
+        return build(changed(tiny, steps=steps).model_dump(mode="json") | {"anneal": {"background_first": 6}}, "alone")
+
+    train(alone(4), Options(sprites, tmp_path / "short"), QUIET)
+    fresh, short = create(tiny.model, tiny.anneal, tiny.training.seed).state_dict(), weights(tmp_path / "short")
+    moved = {name.split(".")[0] for name in short if not torch.equal(short[name].float(), fresh[name].float())}
+    assert moved == {"background"}
+    train(alone(12), Options(sprites, tmp_path / "whole"), QUIET)
+    train(alone(12), Options(sprites, tmp_path / "torn", minutes=0), QUIET)
+    assert json.loads((tmp_path / "torn" / "summary.json").read_text())["state"]["step"] < 6
+    train(alone(12), Options(sprites, tmp_path / "torn", resume=True), QUIET)
+    whole, torn = weights(tmp_path / "whole"), weights(tmp_path / "torn")
+    assert all(torch.equal(whole[name], torn[name]) for name in whole)
+    assert not torch.equal(whole["foreground.heads.z_pres_net.bias"], fresh["foreground.heads.z_pres_net.bias"])

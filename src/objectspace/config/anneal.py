@@ -20,6 +20,8 @@ class Stage:
     fixed_alpha: float | None = None  # None: the foreground's own alpha
     boundary_weight: float = 0.0
     motion_prior: float | None = None  # None: motion is not looked at
+    background_only: bool = False  # there are no objects yet
+    sigma_factor: float = 1.0  # both halves' sigmas times this
 
 
 class Anneal(Section):
@@ -30,6 +32,8 @@ class Anneal(Section):
     scale_prior_mean: Annealed = Schedule(-1.0, -2.0, 10000, 20000)  # sigmoid of it: object size / image size
     scale_prior_std: Annealed | None = None  # None: model.foreground.scale_prior_std throughout
     temperature: Annealed = Schedule(2.5, 0.5, 0, 20000)
+    background_first: Annotated[int, Field(ge=0)] = 0  # for so many steps the background learns alone
+    sigma_factor: Annealed = Schedule(1.0, 1.0)  # of model.foreground.sigma and model.background.sigma
     fixed_alpha: Annealed | None = None  # the mixing weight is held at this value ...
     fixed_alpha_steps: Annotated[int, Field(ge=0)] = 0  # ... for so many steps
     boundary_weight: Annealed = Schedule(1.0, 1.0)
@@ -44,11 +48,10 @@ class Anneal(Section):
             for value in schedule.values if schedule else ():
                 if not 0 < value < 1:
                     raise ValueError(f"{name} must lie between 0 and 1, but is {value}")
-        for value in self.temperature.values:
-            if value <= 0:
-                raise ValueError(f"temperature must be positive, but is {value}")
-        if self.scale_prior_std is not None and min(self.scale_prior_std.values) <= 0:
-            raise ValueError(f"scale_prior_std must be positive, but is {self.scale_prior_std}")
+        for name in ("temperature", "scale_prior_std", "sigma_factor"):
+            positive: Schedule | None = getattr(self, name)
+            if positive is not None and min(positive.values) <= 0:
+                raise ValueError(f"{name} must be positive, but is {min(positive.values)}")
         if (self.fixed_alpha is None) != (self.fixed_alpha_steps == 0):
             raise ValueError("fixed_alpha and fixed_alpha_steps go together: set both or neither")
         if self.boundary_ramp and 0 < self.boundary_stop < self.boundary_start + self.boundary_ramp:
@@ -68,6 +71,8 @@ class Anneal(Section):
             fixed_alpha=self.fixed_alpha.at(step) if self.fixed_alpha and step < self.fixed_alpha_steps else None,
             boundary_weight=self.boundary_weight.at(step) * self._boundary_share(step),
             motion_prior=None if self.motion_prior is None else self.motion_prior.at(step),
+            background_only=step < self.background_first,
+            sigma_factor=self.sigma_factor.at(step),
         )
 
     def final(self) -> Stage:
@@ -77,6 +82,7 @@ class Anneal(Section):
             scale_prior_mean=self.scale_prior_mean.final(),
             temperature=self.temperature.final(),
             scale_prior_std=None if self.scale_prior_std is None else self.scale_prior_std.final(),
+            sigma_factor=self.sigma_factor.final(),
         )
 
     def _boundary_share(self, step: int) -> float:

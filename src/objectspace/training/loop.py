@@ -59,9 +59,10 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     fabric, training = start.fabric, start.recipe.training
     share = share_of(training.batch, fabric.world_size)
     sampler = Sampler(len(start.train), share, start.seed, fabric.world_size)
-    config = start.recipe.model
-    watch = Watch(config.cells, config.collapses, training.watch_from, Counter(state.lasting))
-    moving = None if start.recipe.anneal.motion_prior is None else Motion(start.train)
+    config, anneal = start.recipe.model, start.recipe.anneal
+    grace = max(training.watch_from, anneal.background_first)
+    watch = Watch(config.cells, config.collapses, grace, Counter(state.lasting))
+    moving = None if anneal.motion_prior is None else Motion(start.train)
     begun = time.monotonic() - state.seconds
     with (
         Journal(start.run, state.step) if fabric.is_global_zero else nullcontext() as journal,

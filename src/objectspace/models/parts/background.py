@@ -91,8 +91,14 @@ class Background(nn.Module):
         )
 
     def forward(
-        self, images: Tensor, sample: bool, generator: torch.Generator | None, epsilon: float = 0.0
+        self,
+        images: Tensor,
+        sample: bool,
+        generator: torch.Generator | None,
+        epsilon: float = 0.0,
+        sigma_factor: float = 1.0,
     ) -> BackgroundOutput:
+        sigma = self.config.sigma * sigma_factor
         mask_latent = self._infer_masks(images, sample, generator)
         log_masks = self.decode_masks(mask_latent.value)
         component_latent = self._infer_components(images, log_masks, sample, generator)
@@ -100,7 +106,7 @@ class Background(nn.Module):
         return BackgroundOutput(
             means=means,
             log_masks=log_masks,
-            log_density=mix_components(images, means, log_masks, self.config.sigma, epsilon),
+            log_density=mix_components(images, means, log_masks, sigma, epsilon),
             mask_latent=mask_latent,
             component_latent=component_latent,
             kl=self._kl(mask_latent, component_latent),

@@ -35,7 +35,7 @@ class BackgroundOutput(Protocol):
 class GridOutput(Output):
     """The terms, and the two halves they come from."""
 
-    foreground: ForegroundOutput
+    foreground: ForegroundOutput | None  # None: the background learns alone
     background: BackgroundOutput
     alpha: Tensor  # (B, 1, H, W) the mixing weight: the foreground's own, or the fixed one
 
@@ -45,7 +45,7 @@ class GridModel(SceneModel):
 
     config: GridConfig
     foreground: Foreground
-    background: nn.Module  # images, sample, generator, epsilon -> BackgroundOutput
+    background: nn.Module  # images, sample, generator, epsilon, sigma_factor -> BackgroundOutput
 
     def start(self, stage: Stage) -> None:
         """Start the foreground's heads as `config.init` says."""
@@ -66,14 +66,16 @@ class GridModel(SceneModel):
     ) -> GridOutput:
         """As every model's; `motion` (B, H, W) marks pixels that move, for `stage.motion_prior`."""
         stage = stage or self.final
-        epsilon = self.config.mixture_epsilon
         images = images.contiguous(memory_format=torch.channels_last)
+        if stage.background_only:
+            return self._alone(images, self._behind(images, stage, sample, generator))
         foreground = self.foreground(images, stage, sample, generator, motion)  # objects on nothing
-        background: BackgroundOutput = self.background(images, sample, generator, epsilon)  # what is behind them
-        alpha = foreground.alpha
+        background = self._behind(images, stage, sample, generator)
+        alpha, epsilon = foreground.alpha, self.config.mixture_epsilon
         if stage.fixed_alpha is not None:
             alpha = torch.full_like(alpha, stage.fixed_alpha)
-        by_foreground = gaussian_log_density(images, foreground.image, self.config.foreground.sigma)
+        sigma = self.config.foreground.sigma * stage.sigma_factor
+        by_foreground = gaussian_log_density(images, foreground.image, sigma)
         log_density = mix_two(by_foreground, background.log_density, alpha, epsilon)  # (B, C, H, W)
         return GridOutput(
             target=images,
@@ -85,6 +87,30 @@ class GridModel(SceneModel):
             foreground=foreground,
             background=background,
             alpha=alpha,
+        )
+
+    def _behind(
+        self, images: Tensor, stage: Stage, sample: bool, generator: torch.Generator | None
+    ) -> BackgroundOutput:
+        """What is behind the objects."""
+        output: BackgroundOutput = self.background(
+            images, sample, generator, self.config.mixture_epsilon, stage.sigma_factor
+        )
+        return output
+
+    def _alone(self, images: Tensor, background: BackgroundOutput) -> GridOutput:
+        """The terms of images without any objects: the foreground is not run, and learns nothing."""
+        nothing = images.new_zeros(len(images))
+        return GridOutput(
+            target=images,
+            reconstruction=background.image,
+            log_likelihood=background.log_density.flatten(1).sum(1),
+            kl=dict(background.kl),
+            penalties={"boundary": nothing},
+            objects=nothing.long(),
+            foreground=None,
+            background=background,
+            alpha=torch.zeros_like(images[:, :1]),
         )
 
     @abstractmethod

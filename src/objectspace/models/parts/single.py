@@ -43,14 +43,19 @@ class Single(nn.Module):
         self.dim, self.tile, self.sigma, self.shrink = dim, tile, sigma, shrink
 
     def forward(
-        self, images: Tensor, sample: bool, generator: torch.Generator | None, epsilon: float = 0.0
+        self,
+        images: Tensor,
+        sample: bool,
+        generator: torch.Generator | None,
+        epsilon: float = 0.0,
+        sigma_factor: float = 1.0,
     ) -> SingleOutput:
         """`epsilon` is for mixing weights, of which a single picture has none."""
         latent = self.infer(images, sample, generator)
         image = self.decode(latent.value, (images.shape[2], images.shape[3]))
         return SingleOutput(
             image=image,
-            log_density=gaussian_log_density(images, image, self.sigma),
+            log_density=gaussian_log_density(images, image, self.sigma * sigma_factor),
             latent=latent,
             kl={"background": latent.kl(0.0, 1.0).sum(1)},
         )
