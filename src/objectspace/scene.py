@@ -29,7 +29,8 @@ class Object:
     """One foreground object.
 
     `box` is tight around the visible `mask`; `where_box` is what the model's latent says, hidden parts included.
-    `score` is the presence probability, `depth` grows away from the viewer, `what` (D,) describes the appearance.
+    `score` is how likely it is there, times the share of it that nothing hides; `depth` grows away from the viewer,
+    `what` (D,) describes the appearance.
     """
 
     box: Box

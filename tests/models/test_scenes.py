@@ -9,6 +9,8 @@ from PIL import Image
 
 from objectspace.errors import UserError
 from objectspace.models import Space, create
+from objectspace.models.parts.drawing import Drawables
+from objectspace.ops import geometry
 from objectspace.scene import Scene
 from oracle.small import small_config
 
@@ -79,7 +81,7 @@ def test_boxes_are_tight_around_masks_and_masks_are_disjoint(scene):
     for item in scene.objects:
         rows, columns = np.nonzero(item.mask)
         assert item.box == (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
-        assert item.score > 0.5
+        assert 0.3 * 0.5 < item.score <= 1  # of a presence above 0.5, and at least 0.3 of it visible
         assert item.what.shape == (3,)
         total += item.mask
     total += sum(component.mask.astype(int) for component in scene.components)
@@ -98,6 +100,24 @@ def test_hidden_and_tiny_objects_are_dropped_unless_asked_for(model, picture):
     few = model.decompose(picture, least_visible=0.9)[0]
     assert len(few.objects) < len(every.objects)
     assert model.decompose(picture, least_pixels=1000)[0].objects == ()
+
+
+def test_the_score_of_an_object_falls_with_what_hides_it(model, monkeypatch):
+    """Two opaque squares of 16 pixels, the far one half behind the near one, and one that stands alone."""
+    boxes = torch.tensor([[0.0, 0.0, 16.0, 16.0], [8.0, 0.0, 24.0, 16.0], [2.0, 20.0, 12.0, 30.0]])
+    found = Drawables(
+        image=torch.zeros(3, dtype=torch.long),
+        where=geometry.from_boxes(boxes, 32, 32),
+        depth=torch.tensor([-1.0, 1.0, 0.0]),
+        presence=torch.tensor([0.9, 0.8, 0.7]),
+        what=torch.zeros(3, 3),
+        picture=torch.ones(3, 3, 8, 8),
+        alpha=torch.ones(3, 1, 8, 8),
+    )
+    monkeypatch.setattr(model.foreground, "find", lambda *arguments: found)
+    near, far, alone = model.decompose(np.zeros((32, 32, 3), np.uint8))[0].objects
+    assert (near.score, alone.score) == pytest.approx((0.9, 0.7))
+    assert far.score == pytest.approx(0.8 / 2, abs=0.05)
 
 
 ASKED = [(False, False), (True, False), (False, True)]  # background, pictures

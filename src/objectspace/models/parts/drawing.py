@@ -27,7 +27,7 @@ class Drawables:
     image: Tensor  # (M,) which image each belongs to
     where: Tensor  # (M, 4)
     depth: Tensor  # (M,)
-    score: Tensor  # (M,)
+    presence: Tensor  # (M,) probability
     what: Tensor  # (M, D)
     picture: Tensor  # (M, C, g, g)
     alpha: Tensor  # (M, 1, g, g)
@@ -36,7 +36,7 @@ class Drawables:
         return len(self.where)
 
     def __getitem__(self, index: Tensor) -> Drawables:
-        parts = (self.image, self.where, self.depth, self.score, self.what, self.picture, self.alpha)
+        parts = (self.image, self.where, self.depth, self.presence, self.what, self.picture, self.alpha)
         return Drawables(*(part[index] for part in parts))
 
 

@@ -96,9 +96,9 @@ class Foreground(nn.Module):
     def find(self, images: Tensor, temperature: float, threshold: float) -> Drawables:
         """The objects whose presence probability exceeds `threshold`, at the posterior means."""
         cells, found = self.look(images, lambda cells: above(cells.probability, threshold), temperature, False, None)
-        score = cells.probability.flatten()[found.chosen.flat]
+        presence = cells.probability.flatten()[found.chosen.flat]
         return Drawables(
-            found.chosen.image, found.where, found.depth, score, found.what.value, found.picture, found.alpha
+            found.chosen.image, found.where, found.depth, presence, found.what.value, found.picture, found.alpha
         )
 
     def look(

@@ -86,7 +86,7 @@ def render(model: GridModel, scene: Scene) -> Picture:
             image=torch.zeros(len(what), dtype=torch.long, device=like.device),
             where=geometry.from_boxes(like.new_tensor(scene.where_boxes), *size),
             depth=like.new_tensor([item.depth for item in scene.objects]),
-            score=like.new_tensor(scene.scores),
+            presence=like.new_tensor(scene.scores),
             what=what,
             picture=picture,
             alpha=alpha,
@@ -209,7 +209,8 @@ def _objects(
 ) -> tuple[Object, ...]:
     """The kept objects of all images; `kept` are their numbers in `seen`."""
     where_boxes = geometry.to_boxes(objects.where, *size).clamp(-_ANYWHERE, _ANYWHERE).tolist()
-    scores, depths, boxes = objects.score.tolist(), objects.depth.tolist(), seen.boxes[kept].tolist()
+    scores = (objects.presence.cpu().numpy() * (seen.area / seen.whole.clip(1))[kept]).tolist()
+    depths, boxes = objects.depth.tolist(), seen.boxes[kept].tolist()
     what, masks = objects.what.float().cpu().numpy(), seen.masks(kept, size)
     crops: list[Picture | None] = [None] * len(kept)
     if pictures:
