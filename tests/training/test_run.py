@@ -1,5 +1,7 @@
 import json
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,19 @@ def test_it_stops_after_the_minutes_it_was_given(tiny: Recipe, sprites: Path, tm
     summary = train(changed(tiny, steps=10**6), Options(sprites, tmp_path / "run", minutes=0.02), QUIET)
     assert summary["ended"] == "out of time"
     assert objectspace.load(tmp_path / "run" / "model")
+
+
+def test_a_signal_during_the_last_save_is_not_lost(
+    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = loop.save
+
+    def interrupted(*arguments) -> None:
+        save(*arguments)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(loop, "save", interrupted)
+    assert train(tiny, Options(sprites, tmp_path / "run", minutes=0), QUIET)["ended"] == "stopped"
 
 
 def test_steps_without_a_finite_gradient_change_nothing_and_end_the_run(

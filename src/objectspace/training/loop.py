@@ -95,7 +95,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
             if last or stopped or late or state.step % training.save_every == 0:
                 save(start, state)
             if (stopped or late) and not last:
-                return Ended("stopped" if stopped else "out of time", state)
+                return Ended("stopped" if stopped or arrived else "out of time", state)  # perhaps during the save
     return Ended("finished", state)
 
 
