@@ -88,6 +88,21 @@ def test_the_numbers_are_those_of_the_models_scenes(sprites: Path, model: Path, 
     assert numbers["mse"] == pytest.approx(np.mean(errors))
 
 
+def test_categories_may_be_left_out(sprites: Path, model: Path, tmp_path: Path) -> None:
+    dataset = Dataset(sprites, "test")
+    names = [name for index in range(20) for name in dataset.categories(index)]
+    first = names[0]
+    done = run(sprites, "--model", model, "--without", f"{first}, ", "--json", tmp_path / "numbers.json")
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert numbers["without"] == [first]
+    assert numbers["objects"] == len(names) - names.count(first)
+    assert first not in numbers["recall_by_category"]
+    assert f"without {first}" in done.stdout
+    wrong = run(sprites, "--model", model, "--without", "unicorn", code=2)
+    assert "unicorn" in wrong.stderr
+    assert first in wrong.stderr
+
+
 def test_images_of_other_sizes_are_measured_at_the_models(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,6 +79,29 @@ def without_hidden_parts(known: Known) -> Scene:
     return replace(scene, objects=tuple(replace(item, where_box=item.box) for item in scene.objects))
 
 
+def test_categories_left_out_count_neither_way() -> None:
+    known = Known()
+    both, ball = perfect(known), replace(perfect(known), objects=perfect(known).objects[:1])
+    for scene in (both, ball):  # the cube may be found or not
+        report = evaluate([scene] * 3, known, without=["cube"])
+        assert (report.objects, report.predicted, report.count_error, report.accuracy) == (3, 3, 0, 1)
+        for boxes in (report.visible, report.projected):
+            assert (boxes.precision, boxes.recall, boxes.f1, boxes.recall_by_category) == (1, 1, 1, {"ball": 1.0})
+        assert (report.miou, report.mbo, report.mask_images) == (None, None, 0)
+    assert evaluate([ball] * 3, known, without=["ball"]).visible.recall == 0
+    assert evaluate([Scene(8, 8)] * 3, known, without=["cube"]).visible.recall == 0
+
+
+def test_what_only_touches_a_thing_left_out_stays_false() -> None:
+    known = Known()
+    near = Object((0.0, 6.0, 4.0, 9.9), (0.0, 6.0, 4.0, 9.9))  # overlaps the cube by a third
+    scene = replace(perfect(known), objects=(*perfect(known).objects, near))
+    report = evaluate([scene] * 3, known, without=["cube"])
+    assert report.predicted == 6
+    assert report.visible.precision == 0.5
+    assert evaluate([scene] * 3, known, without=["cube"], iou=0.3).visible.precision == 1
+
+
 def test_perfect_scenes_have_perfect_scores() -> None:
     known = Known()
     content = evaluate([perfect(known)] * 3, known).to_dict()

@@ -1,6 +1,6 @@
 """`objectspace evaluate`: how well a model takes the images of a data set apart."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,20 +62,25 @@ def evaluate(
     split: Annotated[str, typer.Option(help="Which split.")] = "test",
     json_file: Annotated[Path | None, typer.Option("--json", help="Write all numbers to this file.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many images.")] = None,
+    without: Annotated[
+        str, typer.Option(help="Categories of the truth that count neither way: Wall,Ladder. Leaves masks unmeasured.")
+    ] = "",
 ) -> None:
     """Measure a model: boxes, counts, masks and pixels against the truth."""
     if split not in splits_of(data):
         Dataset(data, split)  # says what is wrong, before a model is loaded
     check_writable(json_file)
+    left_out = _categories(without, data, split)
 
     from objectspace import load
 
     loaded = load(model)
-    report = measure_model(loaded, data, split, limit)
+    report = measure_model(loaded, data, split, limit, left_out)
     height, width = loaded.config.image_size
-    print_report(report, f"{model} on {split} of {data}, at {height} x {width}")
+    apart = f", without {', '.join(left_out)}" if left_out else ""
+    print_report(report, f"{model} on {split} of {data}, at {height} x {width}{apart}")
     if json_file is not None:
-        source = {"model": model, "data": str(data), "split": split, "size": [height, width]}
+        source = {"model": model, "data": str(data), "split": split, "size": [height, width], "without": left_out}
         try:
             write_json(json_file, report.to_dict() | source)
         except OSError as error:
@@ -83,15 +88,34 @@ def evaluate(
         print(f"all numbers: {json_file}")
 
 
-def measure_model(model: "SceneModel", data: Path, split: str, limit: int | None = None) -> "Report":
-    """Measure a model on a split, or on its first `limit` images, read at the model's own size."""
+def measure_model(
+    model: "SceneModel", data: Path, split: str, limit: int | None = None, without: Sequence[str] = ()
+) -> "Report":
+    """Measure a model on a split, or on its first `limit` images, read at the model's own size.
+
+    The categories `without` count neither way.
+    """
     from objectspace.evaluation.evaluate import evaluate as measure
 
     dataset = Dataset(data, split, model.config.image_size)
     print_problems(dataset.problems)
     indices = range(min(limit or len(dataset), len(dataset)))
     with Progress(f"evaluating {split}", len(indices)) as progress:
-        return measure(_scenes(model, dataset, len(indices), progress), dataset, indices=indices)
+        return measure(_scenes(model, dataset, len(indices), progress), dataset, indices=indices, without=without)
+
+
+def _categories(text: str, data: Path, split: str) -> list[str]:
+    """The categories named in an option, with commas between; all must occur in the split."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if names:
+        dataset = Dataset(data, split)
+        known = sorted({name for index in range(len(dataset)) for name in dataset.categories(index)})
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise UserError(
+                f"--without {', '.join(unknown)}: no such category in {split} of {data}; there are: {', '.join(known)}"
+            )
+    return names
 
 
 def print_report(report: "Report", title: str) -> None:
@@ -101,7 +125,7 @@ def print_report(report: "Report", title: str) -> None:
     )
     values = report.to_dict()
     if not report.objects:
-        print("no object is annotated here, so only the pixels can be measured")
+        print("there is no true object here, so only the pixels can be measured")
     else:
         boxes = Table("boxes", box=None, header_style="bold", padding=(0, 2, 0, 0))
         boxes.add_column("visible", justify="right")

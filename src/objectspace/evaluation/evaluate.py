@@ -4,7 +4,7 @@ Scenes are looked at one by one and forgotten; only their boxes and a few number
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -40,13 +40,19 @@ class Truth(Protocol):
 
 
 def evaluate(
-    scenes: Iterable[Scene], dataset: Truth, *, indices: Sequence[int] | None = None, iou: float = 0.5
+    scenes: Iterable[Scene],
+    dataset: Truth,
+    *,
+    indices: Sequence[int] | None = None,
+    iou: float = 0.5,
+    without: Collection[str] = (),
 ) -> Report:
     """Measure scenes, one for each of the images `indices` (all by default) of a data set, in that order.
 
     `iou` is the threshold of precision, recall and F1. A data set without a single true object is taken to be
     unlabelled: then only the pixel error is measured. Where images are of several groups, such as games, each group has
-    a report of its own too.
+    a report of its own too. True objects of the categories `without` count neither way: they need not be found, and
+    what finds them is not held against the model; masks are not measured then.
     """
     begun, labelled = time.monotonic(), dataset.object_count > 0
     wanted = range(len(dataset)) if indices is None else indices
@@ -56,7 +62,8 @@ def evaluate(
     for scene in scenes:
         if len(records) == len(wanted):
             raise ValueError(f"there are more scenes than the {len(wanted)} images to evaluate")
-        records.append(_record(scene, dataset, wanted[len(records)], labelled))
+        record = _record(scene, dataset, wanted[len(records)], labelled)
+        records.append(_leave_out(record, without, iou) if without else record)
     if len(records) < len(wanted):
         raise ValueError(f"there are {len(wanted)} images to evaluate, but only {len(records)} scenes")
     seconds = round(time.monotonic() - begun, 3)
@@ -103,6 +110,35 @@ def _record(scene: Scene, dataset: Truth, index: int, labelled: bool) -> _Record
         has_masks=predicted is not None,
         masks=None if predicted is None else _compare_masks(predicted, dataset, index),
     )
+
+
+def _leave_out(record: _Record, names: Collection[str], iou: float) -> _Record:
+    """A record without the true objects of some categories, and without the boxes that lie on those."""
+    out = np.array([name in names for name in record.categories], np.bool_)
+    visible = _elsewhere(record.visible, record.true_visible, out, iou)
+    return replace(
+        record,
+        predicted=len(visible[0]),
+        visible=visible,
+        projected=_elsewhere(record.projected, record.true_whole, out, iou),
+        true_visible=record.true_visible[~out],
+        true_whole=record.true_whole[~out],
+        categories=[name for name in record.categories if name not in names],
+        masks=None,
+    )
+
+
+def _elsewhere(prediction: Prediction, truth: Floats, out: NDArray[np.bool_], least: float) -> tuple[Floats, Floats]:
+    """The boxes and scores of a prediction, but for those that lie, by an IoU of `least`, on truths that are `out`.
+
+    Truths are (m, 4), `out` (m,); a box lies on the truth it overlaps most.
+    """
+    found, scores = boxes.as_boxes(prediction[0]), np.asarray(prediction[1], np.float64)
+    if not len(found) or not out.any():
+        return found, scores
+    overlaps = boxes.iou(found, truth)  # (n, m)
+    kept = ~(out[overlaps.argmax(1)] & (overlaps.max(1) >= least))
+    return found[kept], scores[kept]
 
 
 def _compare_masks(predicted: masks.Partition, dataset: Truth, index: int) -> masks.MaskScores | None:
