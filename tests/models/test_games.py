@@ -17,7 +17,9 @@ torch.set_num_threads(1)
         ("space-spaceinvaders", "SpaceInvaders", {"Alien": 0.95, "Player": 0.8, "Shield": 0.7}),
         ("space-riverraid", "Riverraid", {"Tanker": 0.6, "Player": 0.6}),
         ("space-atari-joint10", "SpaceInvaders", {"Alien": 0.9}),
-        ("space-atari-joint10", "MontezumaRevenge", {"Key": 0.8, "Skull": 0.8}),
+        ("space-atari-joint10", "MontezumaRevenge", {"Skull": 0.8}),
+        ("space-atari-joint10", "Asterix", {"Consumable": 0.8}),
+        ("space-atari-joint10", "Carnival", {"Owl": 0.8, "Rabbit": 0.8}),
     ],
 )
 def test_the_objects_of_a_game_are_found(model: str, game: str, seen: dict[str, float]) -> None:
