@@ -70,7 +70,7 @@ def evaluate(
     if split not in splits_of(data):
         Dataset(data, split)  # says what is wrong, before a model is loaded
     check_writable(json_file)
-    left_out = _categories(without, data, split)
+    left_out = [name.strip() for name in without.split(",") if name.strip()]
 
     from objectspace import load
 
@@ -99,23 +99,21 @@ def measure_model(
 
     dataset = Dataset(data, split, model.config.image_size)
     print_problems(dataset.problems)
+    _check_categories(without, dataset)
     indices = range(min(limit or len(dataset), len(dataset)))
     with Progress(f"evaluating {split}", len(indices)) as progress:
         return measure(_scenes(model, dataset, len(indices), progress), dataset, indices=indices, without=without)
 
 
-def _categories(text: str, data: Path, split: str) -> list[str]:
-    """The categories named in an option, with commas between; all must occur in the split."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
+def _check_categories(names: Sequence[str], dataset: Dataset) -> None:
     if names:
-        dataset = Dataset(data, split)
         known = sorted({name for index in range(len(dataset)) for name in dataset.categories(index)})
         unknown = [name for name in names if name not in known]
         if unknown:
             raise UserError(
-                f"--without {', '.join(unknown)}: no such category in {split} of {data}; there are: {', '.join(known)}"
+                f"--without {', '.join(unknown)}: no such category in {dataset.split} of {dataset.root}; "
+                f"there are: {', '.join(known)}"
             )
-    return names
 
 
 def print_report(report: "Report", title: str) -> None:
