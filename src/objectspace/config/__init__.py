@@ -5,7 +5,7 @@ holds only what differs. Reading, overriding and printing recipes is in `recipe_
 """
 
 from objectspace.config.anneal import Anneal, Stage
-from objectspace.config.background import Background
+from objectspace.config.background import Background, StillBackground
 from objectspace.config.base import Layers, ModelConfig, Section
 from objectspace.config.genesis import Geco, Genesis
 from objectspace.config.grid import Foreground, GridConfig, Init
@@ -36,5 +36,6 @@ __all__ = [
     "Spair",
     "SpairP",
     "Stage",
+    "StillBackground",
     "Training",
 ]

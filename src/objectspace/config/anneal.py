@@ -1,7 +1,7 @@
 """What changes while a model trains."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -17,11 +17,18 @@ class Stage:
     scale_prior_mean: float
     temperature: float
     scale_prior_std: float | None = None  # None: model.foreground.scale_prior_std
+    foreground_sigma: float | None = None  # None: model.foreground.sigma
+    background_sigma: float | None = None  # None: model.background.sigma
+    unknown: float = 0.0  # the share of pixels that are explained by nobody; 0: there is no such thing
     fixed_alpha: float | None = None  # None: the foreground's own alpha
     boundary_weight: float = 0.0
     motion_prior: float | None = None  # None: motion is not looked at
+    explained_prior: float | None = None  # None: what the background leaves unexplained is not looked at
     background_only: bool = False  # there are no objects yet
-    sigma_factor: float = 1.0  # both halves' sigmas times this
+    warm: float | None = None  # how much of the warm start is over, from 0 to 1; None: it is not going on
+    own_background: bool = False  # the background learns as if there were no objects, and they take it as it is
+    dropped_cells: float = 0.0  # the share of the cells that are switched off at random
+    presence_by_evidence: bool = False  # presence learns from what each object gains, not through its sample
 
 
 class Anneal(Section):
@@ -32,8 +39,15 @@ class Anneal(Section):
     scale_prior_mean: Annealed = Schedule(-1.0, -2.0, 10000, 20000)  # sigmoid of it: object size / image size
     scale_prior_std: Annealed | None = None  # None: model.foreground.scale_prior_std throughout
     temperature: Annealed = Schedule(2.5, 0.5, 0, 20000)
-    background_first: Annotated[int, Field(ge=0)] = 0  # for so many steps the background learns alone
-    sigma_factor: Annealed = Schedule(1.0, 1.0)  # of model.foreground.sigma and model.background.sigma
+    foreground_sigma: Annealed | None = None  # None: model.foreground.sigma throughout
+    background_sigma: Annealed | None = None  # None: model.background.sigma throughout
+    unknown: Annealed = Schedule(0.0, 0.0)  # a pixel is explained by nobody, with this probability; 0: the paper
+    explained_prior: Annealed | None = None  # presence prior of cells that the background explains; None: as the others
+    background_first: Annotated[int, Field(ge=0)] = 0  # for so many steps the background learns alone ...
+    warm_start: Annotated[int, Field(ge=0)] = 0  # ... then for so many objects learn from what it leaves unexplained ...
+    own_background: Annotated[int, Field(ge=0)] = 0  # ... and until this step it learns as if there were no objects
+    dropped_cells: Annealed = Schedule(0.0, 0.0)  # so many cells are switched off at random, in seven images of ten
+    evidence_from: Annotated[int, Field(ge=0)] | None = None  # from this step on presence learns from evidence
     fixed_alpha: Annealed | None = None  # the mixing weight is held at this value ...
     fixed_alpha_steps: Annotated[int, Field(ge=0)] = 0  # ... for so many steps
     boundary_weight: Annealed = Schedule(1.0, 1.0)
@@ -41,14 +55,33 @@ class Anneal(Section):
     boundary_ramp: Annotated[int, Field(ge=0)] = 0  # steps over which its weight rises from 0
     boundary_stop: Annotated[int, Field(ge=0)] = 100_000  # 0: no boundary loss
 
+    @model_validator(mode="before")
+    @classmethod
+    def _replaced(cls, content: Any) -> Any:
+        """A run of an earlier version says `sigma_factor = 1.0`, which means nothing; any other value has a new name."""
+        if not isinstance(content, dict) or "sigma_factor" not in content:
+            return content
+        if content["sigma_factor"] != 1.0:
+            raise ValueError(
+                "sigma_factor is gone: foreground_sigma and background_sigma are schedules of the sigmas themselves"
+            )
+        return {key: value for key, value in content.items() if key != "sigma_factor"}
+
     @model_validator(mode="after")
     def _values_make_sense(self) -> "Anneal":
-        for name in ("presence_prior", "motion_prior", "fixed_alpha"):
+        for name in ("presence_prior", "motion_prior", "explained_prior", "fixed_alpha"):
             schedule: Schedule | None = getattr(self, name)
             for value in schedule.values if schedule else ():
                 if not 0 < value < 1:
                     raise ValueError(f"{name} must lie between 0 and 1, but is {value}")
-        for name in ("temperature", "scale_prior_std", "sigma_factor"):
+        for name in ("unknown", "dropped_cells"):
+            share: Schedule = getattr(self, name)
+            for value in share.values:
+                if not 0 <= value < 1:
+                    raise ValueError(f"{name} must lie between 0 and 1, but is {value}")
+        if self.unknown.start == 0 and (self.warm_start or self.explained_prior is not None):
+            raise ValueError("warm_start and explained_prior look at what is unexplained: set unknown above 0")
+        for name in ("temperature", "scale_prior_std", "foreground_sigma", "background_sigma"):
             positive: Schedule | None = getattr(self, name)
             if positive is not None and min(positive.values) <= 0:
                 raise ValueError(f"{name} must be positive, but is {min(positive.values)}")
@@ -67,12 +100,19 @@ class Anneal(Section):
             presence_prior=self.presence_prior.at(step),
             scale_prior_mean=self.scale_prior_mean.at(step),
             temperature=self.temperature.at(step),
-            scale_prior_std=None if self.scale_prior_std is None else self.scale_prior_std.at(step),
+            scale_prior_std=_at(self.scale_prior_std, step),
+            foreground_sigma=_at(self.foreground_sigma, step),
+            background_sigma=_at(self.background_sigma, step),
+            unknown=self.unknown.at(step),
             fixed_alpha=self.fixed_alpha.at(step) if self.fixed_alpha and step < self.fixed_alpha_steps else None,
             boundary_weight=self.boundary_weight.at(step) * self._boundary_share(step),
-            motion_prior=None if self.motion_prior is None else self.motion_prior.at(step),
+            motion_prior=_at(self.motion_prior, step),
+            explained_prior=_at(self.explained_prior, step),
             background_only=step < self.background_first,
-            sigma_factor=self.sigma_factor.at(step),
+            warm=self._warm(step),
+            own_background=step < self.own_background,
+            dropped_cells=self.dropped_cells.at(step),
+            presence_by_evidence=self.evidence_from is not None and step >= self.evidence_from,
         )
 
     def final(self) -> Stage:
@@ -82,11 +122,26 @@ class Anneal(Section):
             scale_prior_mean=self.scale_prior_mean.final(),
             temperature=self.temperature.final(),
             scale_prior_std=None if self.scale_prior_std is None else self.scale_prior_std.final(),
-            sigma_factor=self.sigma_factor.final(),
+            foreground_sigma=None if self.foreground_sigma is None else self.foreground_sigma.final(),
+            background_sigma=None if self.background_sigma is None else self.background_sigma.final(),
+            unknown=self.unknown.final(),
         )
+
+    @property
+    def objects_from(self) -> int:
+        """The step at which the bound takes over: the background alone and the warm start come before it."""
+        return self.background_first + self.warm_start
+
+    def _warm(self, step: int) -> float | None:
+        begun = step - self.background_first
+        return begun / self.warm_start if 0 <= begun < self.warm_start else None
 
     def _boundary_share(self, step: int) -> float:
         """0 outside of the boundary loss's time, rising to 1 over its ramp."""
         if not self.boundary_start <= step < self.boundary_stop:
             return 0.0
         return min(1.0, (step - self.boundary_start) / self.boundary_ramp) if self.boundary_ramp else 1.0
+
+
+def _at(schedule: Schedule | None, step: int) -> float | None:
+    return None if schedule is None else schedule.at(step)

@@ -1,17 +1,27 @@
 """A mixture of components: the background of SPACE, and the whole of GENESIS."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
+from objectspace.config.anneal import Stage
 from objectspace.config.base import Layers, Positive, Section, Whole, layers
 
 
-class Background(Section):
+class Behind(Section):
+    """What every background has."""
+
+    sigma: Positive = 0.15  # standard deviation of a background pixel
+
+    def sigma_at(self, stage: Stage) -> float:
+        """The stdev of a background pixel: the annealed one, where the recipe anneals it."""
+        return self.sigma if stage.background_sigma is None else stage.background_sigma
+
+
+class Background(Behind):
     """The rest: a mixture of components, each with a mask and a picture."""
 
     components: Whole = 5
-    sigma: Positive = 0.15
     mask_dim: Whole = 32
     component_dim: Whole = 32
     encoder_dim: Whole = 64  # features of the whole image
@@ -42,3 +52,19 @@ class Background(Section):
         unit = 16 * self.input_fraction
         if height % unit or width % unit:
             raise ValueError(f"image_size {height} x {width}: both sides must be multiples of {unit}")
+
+
+class StillBackground(Background):
+    """SPACE's background: components, and beyond the paper stills in front of them or in their place."""
+
+    components: Annotated[int, Field(ge=0)] = 5  # type: ignore[assignment]  # 0: stills alone
+    stills: Annotated[int, Field(ge=0)] = 0  # pictures of free pixels, of which every image has the best-fitting one
+    still_things: Literal["background", "objects"] = "background"  # whose are small things that stand still
+
+    @model_validator(mode="after")
+    def _something_is_left(self) -> "StillBackground":
+        if self.components + self.stills == 0:
+            raise ValueError("components = 0 leaves no background at all: ask for stills, or for a component")
+        if self.still_things == "objects" and not self.stills:
+            raise ValueError('still_things = "objects" is about stills, and stills = 0')
+        return self

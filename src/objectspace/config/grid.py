@@ -6,6 +6,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from objectspace.config.anneal import Stage
+from objectspace.config.background import Behind
 from objectspace.config.base import Layers, ModelConfig, Positive, Section, Share, Sides, Whole, layers
 
 
@@ -16,6 +17,8 @@ class Foreground(Section):
     glimpse: Literal[8, 16, 32, 64] = 32  # side of an object's glimpse
     what_dim: Whole = 32
     sigma: Positive = 0.15  # standard deviation of a foreground pixel
+    premultiplied: bool = True  # the mean is colour times alpha, as in the paper; False: the colour itself
+    margin: Share = 0.0  # a glimpse is cut and pasted at `where` times 1 + margin, so that `where` is the object
     scale_prior_std: Positive = 0.1
     presence_weighted_kl: bool = True  # False: the published code's form, see docs/decisions.md
     budget: Whole | None = None  # at most so many objects an image are decoded; None: every cell
@@ -26,6 +29,10 @@ class Foreground(Section):
     glimpse_encoder: Layers = layers((16, 32, 32, 64, 128, 256), (4, 8, 4, 8, 8, 16))  # six layers
     # a smaller glimpse skips some
     glimpse_decoder: Layers = layers((256, 128, 128, 64, 32, 16), (16, 16, 16, 8, 8, 4))
+
+    def sigma_at(self, stage: Stage) -> float:
+        """The stdev of a foreground pixel: the annealed one, where the recipe anneals it."""
+        return self.sigma if stage.foreground_sigma is None else stage.foreground_sigma
 
     def scale_std_at(self, stage: Stage) -> float:
         """The stdev of the scale prior: the annealed one, where the recipe anneals it."""
@@ -57,6 +64,7 @@ class GridConfig(ModelConfig):
 
     collapses = frozenset({"all-background", "all-foreground", "every-cell", "splitting", "dead-background"})
 
+    background: Behind = Behind()  # each model has one of its own
     mixture_epsilon: float = Field(default=0.0, ge=0, lt=0.1)  # added to mixing weights; published code: 1e-5
     foreground: Foreground = Foreground()
     init: Init = Init()

@@ -4,14 +4,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from objectspace.config.base import Layers, Positive, Section, Sides, Whole, layers
+from objectspace.config.background import Behind
+from objectspace.config.base import Layers, Sides, Whole, layers
 from objectspace.config.grid import GridConfig
 
 
-class SingleBackground(Section):
+class SingleBackground(Behind):
     """The rest: one picture of the whole image, drawn by a VAE."""
 
-    sigma: Positive = 0.15
     dim: Whole = 32
     encoder_dim: Whole = 64  # features of the whole image
     fraction: Literal[1, 2, 4, 8] = 1  # the picture is decoded at 1/fraction of the resolution and upsampled
@@ -26,10 +26,9 @@ class SingleBackground(Section):
         return self
 
 
-class PatchBackground(Section):
+class PatchBackground(Behind):
     """The rest: one picture of every patch."""
 
-    sigma: Positive = 0.15
     dim: Whole = 16
     encoder: Layers = layers((16, 32, 64, 128, 32), (4, 8, 8, 16, 4))  # five layers, each of which halves
     decoder: Layers = layers((256, 128, 64, 16, 16), (16, 16, 8, 4, 4))

@@ -7,7 +7,7 @@ image, and takes images apart into `Scene`s. Shapes: B images, C H W image.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -24,7 +24,7 @@ from objectspace.scene import Scene
 Input = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Output:
     """What a forward pass gives back."""
 
@@ -34,6 +34,7 @@ class Output:
     kl: Mapping[str, Tensor]  # (B,) each
     penalties: Mapping[str, Tensor]  # (B,) each: what the loss adds beyond the bound
     objects: Tensor  # (B,) present objects
+    notes: Mapping[str, Tensor] = field(default_factory=dict)  # (B,) each: worth logging, no part of the loss
 
     @property
     def elbo(self) -> Tensor:

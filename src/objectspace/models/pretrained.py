@@ -104,11 +104,23 @@ def read_config(path: Path) -> tuple[configs.ModelConfig, configs.Stage]:
         raise UserError(f"{path} has format {content['format']}; this version of objectspace reads {FORMAT}")
     try:
         config = configs.ModelConfig.model_validate(content["model"])
-        final = TypeAdapter(configs.Stage).validate_python(content["final"])
+        final = TypeAdapter(configs.Stage).validate_python(_today(content["final"], config))
     except ValidationError as error:
         issues = "; ".join(f"{'.'.join(map(str, issue['loc']))}: {issue['msg']}" for issue in error.errors()[:3])
         raise UserError(f"{path} describes no model of this version: {issues}") from error
     return config, final
+
+
+def _today(final: Any, config: configs.ModelConfig) -> Any:
+    """The final values as this version names them: once both sigmas had a common factor."""
+    if not isinstance(final, dict) or "sigma_factor" not in final:
+        return final
+    kept = {key: value for key, value in final.items() if key != "sigma_factor"}
+    factor = final["sigma_factor"]
+    if isinstance(factor, (int, float)) and factor != 1 and isinstance(config, configs.GridConfig):
+        behind = config.model_dump()["background"]["sigma"]
+        kept |= {"foreground_sigma": config.foreground.sigma * factor, "background_sigma": behind * factor}
+    return kept
 
 
 def _read_header(path: Path) -> dict[str, Any]:

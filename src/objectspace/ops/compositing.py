@@ -19,6 +19,7 @@ from objectspace.ops.resample import Windows, paste
 
 SHARPNESS = 100.0
 SHIFT = 50.0
+LEAST_ALPHA = 1e-6  # below it there is nothing to have a colour
 EMPTY = math.exp(-SHIFT)  # what a cell without anything weighs, after the shift
 
 
@@ -29,6 +30,11 @@ class Composite:
     image: Tensor  # (B, C, H, W) premultiplied
     alpha: Tensor  # (B, 1, H, W)
     total: Tensor  # (B, 1, H, W) sum of all shifted weights
+
+
+def colour_of(premultiplied: Tensor, alpha: Tensor) -> Tensor:
+    """The colours (..., C, H, W) of premultiplied pictures and alphas (..., 1, H, W); black where there is nothing."""
+    return premultiplied / alpha.clamp(min=LEAST_ALPHA)
 
 
 def composite(

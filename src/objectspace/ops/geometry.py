@@ -37,6 +37,11 @@ def to_where(scale: Tensor, shift: Tensor, rows: int, columns: int, first: int =
     return torch.cat([scale.sigmoid(), rescale_shift(shift, rows, columns, first)], dim=-1)
 
 
+def enlarge(where: Tensor, margin: float) -> Tensor:
+    """`where` (..., 4) of boxes 1 + margin times as large, about their centres."""
+    return where if margin == 0 else torch.cat([where[..., :2] * (1 + margin), where[..., 2:]], dim=-1)
+
+
 def to_affine(where: Tensor, inverse: bool = False) -> Tensor:
     """`where` (M, 4) as matrices (M, 2, 3) for `affine_grid`: image to glimpse, or back with `inverse`."""
     size, centre = where[:, :2], where[:, 2:]

@@ -3,6 +3,8 @@
 Shapes: B images, K components, C H W image.
 """
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -31,6 +33,33 @@ def add_in_log_space(log_mask: Tensor, epsilon: float) -> Tensor:
 def mix_two(log_first: Tensor, log_second: Tensor, weight: Tensor, epsilon: float = 0.0) -> Tensor:
     """log(w p1 + (1 - w) p2) from log p1, log p2 and w, elementwise."""
     return torch.logaddexp(log_first + log_weight(weight, epsilon), log_second + log_weight(1 - weight, epsilon))
+
+
+def with_unknown(log_density: Tensor, unknown: float) -> Tensor:
+    """log((1 - e) p + e) of pixels (B, H, W) from log p of their channels (B, C, H, W).
+
+    With probability e = `unknown` a pixel is explained by nobody: then its colour is uniform on [0, 1]^C, all channels
+    at once. 0 leaves the sum over channels.
+    """
+    known = log_density.sum(1)
+    if unknown == 0:
+        return known
+    return torch.logaddexp(known + math.log1p(-unknown), known.new_tensor(unknown).log())
+
+
+def share_of_unknown(log_pixel: Tensor, unknown: float) -> Tensor:
+    """The posterior probability that nobody explains a pixel, from what `with_unknown` gave, elementwise."""
+    return torch.zeros_like(log_pixel) if unknown == 0 else torch.exp(math.log(unknown) - log_pixel)
+
+
+def mix_pixels(
+    images: Tensor, colour: Tensor, alpha: Tensor, behind: Tensor, sigma: float, unknown: float, epsilon: float = 0.0
+) -> Tensor:
+    """log p of pixels: objects of a colour N(colour, sigma) with weight alpha, over what is `behind`, or nobody's.
+
+    Images and colours (B, C, H, W), alpha (B, 1, H, W), `behind` the log density of every channel (B, C, H, W) -> (B, H, W).
+    """
+    return with_unknown(mix_two(gaussian_log_density(images, colour, sigma), behind, alpha, epsilon), unknown)
 
 
 def mix_components(images: Tensor, means: Tensor, log_masks: Tensor, sigma: float, epsilon: float = 0.0) -> Tensor:

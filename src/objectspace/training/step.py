@@ -75,5 +75,5 @@ def _terms(output: Output) -> dict[str, Tensor]:
     error = (output.reconstruction - output.target).square().flatten(1).sum(1)
     terms = {"log_likelihood": output.log_likelihood, "mse": error, "objects": output.objects.float()}
     terms |= {f"kl_{name}": value for name, value in output.kl.items()}
-    terms |= dict(output.penalties)
+    terms |= dict(output.penalties) | dict(output.notes)
     return {name: value.detach() for name, value in terms.items()}

@@ -96,9 +96,8 @@ class Background(nn.Module):
         sample: bool,
         generator: torch.Generator | None,
         epsilon: float = 0.0,
-        sigma_factor: float = 1.0,
+        sigma: float | None = None,
     ) -> BackgroundOutput:
-        sigma = self.config.sigma * sigma_factor
         mask_latent = self._infer_masks(images, sample, generator)
         log_masks = self.decode_masks(mask_latent.value)
         component_latent = self._infer_components(images, log_masks, sample, generator)
@@ -106,7 +105,7 @@ class Background(nn.Module):
         return BackgroundOutput(
             means=means,
             log_masks=log_masks,
-            log_density=mix_components(images, means, log_masks, sigma, epsilon),
+            log_density=mix_components(images, means, log_masks, sigma or self.config.sigma, epsilon),
             mask_latent=mask_latent,
             component_latent=component_latent,
             kl=self._kl(mask_latent, component_latent),

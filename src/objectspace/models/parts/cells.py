@@ -47,25 +47,44 @@ class Cells:
         """Presence probabilities (B, N)."""
         return self.presence_logits.sigmoid()
 
-    def kl(self, stage: Stage, scale_std: float, moving: Tensor | None = None) -> dict[str, Tensor]:
-        """KL of each latent of each cell against its prior, (B, N) each; the latents' own not weighted by presence.
-
-        `moving` (B, N) says in which cells something moves: there an object may be likelier, as `stage` says.
-        """
+    def kl(self, stage: Stage, scale_std: float, presence_prior: Tensor | float) -> dict[str, Tensor]:
+        """KL of each latent of each cell against its prior, (B, N) each; the latents' own not weighted by presence."""
         return {
-            "presence": bernoulli_kl(self.presence_logits, presence_prior(stage, moving)),
+            "presence": bernoulli_kl(self.presence_logits, presence_prior),
             "scale": self.scale.kl(stage.scale_prior_mean, scale_std),
             "shift": self.shift.kl(0.0, 1.0),
             "depth": self.depth.kl(0.0, 1.0),
         }
 
 
-def presence_prior(stage: Stage, moving: Tensor | None) -> Tensor | float:
-    """How likely cells are to hold an object: the same for all, or more where something moves (B, N)."""
-    if moving is None or stage.motion_prior is None:
-        return stage.presence_prior
-    rest = torch.full(moving.shape, stage.presence_prior, device=moving.device)
-    return rest.masked_fill(moving, max(stage.presence_prior, stage.motion_prior))
+@dataclass(frozen=True)
+class Hints:
+    """Where in images objects are likely; None where that is not known, or not looked at."""
+
+    motion: Tensor | None = None  # (B, H, W) pixels that move
+    unexplained: Tensor | None = None  # (B, H, W) how likely it is that the background does not explain a pixel
+
+    def presence_prior(self, stage: Stage, cell: int) -> Tensor | float:
+        """How likely cells of `cell` pixels are to hold an object: the same for all, or (B, N).
+
+        More where something moves, less where the background leaves nothing unexplained and nothing moves.
+        """
+        prior: Tensor | float = stage.presence_prior
+        if self.unexplained is not None and stage.explained_prior is not None:
+            left = _any_in_cell(self.unexplained > 0.5, cell)
+            explained = min(stage.presence_prior, stage.explained_prior)
+            prior = torch.where(left, left.new_tensor(stage.presence_prior, dtype=torch.get_default_dtype()), explained)
+        if self.motion is not None and stage.motion_prior is not None:
+            moving = _any_in_cell(self.motion, cell)
+            likely = max(stage.presence_prior, stage.motion_prior)
+            rest = prior if isinstance(prior, Tensor) else torch.full(moving.shape, prior, device=moving.device)
+            prior = rest.masked_fill(moving, likely)
+        return prior
+
+
+def _any_in_cell(pixels: Tensor, cell: int) -> Tensor:
+    """The cells with a marked pixel: (B, H, W) -> (B, N)."""
+    return F.max_pool2d(pixels[:, None].float(), cell).flatten(1) > 0
 
 
 @dataclass(frozen=True)
@@ -77,10 +96,16 @@ class Chosen:
     mask: Tensor | None  # (B, N), None: all of them
 
 
-def choose(presence: Tensor, budget: int | None, threshold: float) -> Chosen:
-    """The most present cells of each image, at most `budget`, each at or above `threshold`; presence is (B, N)."""
+def choose(presence: Tensor, budget: int | None, threshold: float, kept: Tensor | None = None) -> Chosen:
+    """The most present cells of each image, at most `budget`, each at or above `threshold`; presence is (B, N).
+
+    `kept` (B, N) are those among which to choose.
+    """
     count, cells = presence.shape
-    if threshold <= 0 and (budget is None or budget >= cells):
+    if kept is not None:
+        presence = presence.masked_fill(~kept, -1.0)
+        threshold = max(threshold, 0.0)
+    elif threshold <= 0 and (budget is None or budget >= cells):
         flat = torch.arange(count * cells, device=presence.device)
         return Chosen(flat, flat // cells, None)
     mask = presence >= threshold

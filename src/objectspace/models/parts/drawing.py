@@ -8,7 +8,7 @@ g the glimpse's side, D latent, R Q a window.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
@@ -25,7 +25,8 @@ class Drawables:
     """The objects of some images, ready to be drawn at any size."""
 
     image: Tensor  # (M,) which image each belongs to
-    where: Tensor  # (M, 4)
+    where: Tensor  # (M, 4) the object
+    frame: Tensor  # (M, 4) its glimpse: the object and a margin
     depth: Tensor  # (M,)
     presence: Tensor  # (M,) probability
     what: Tensor  # (M, D)
@@ -36,8 +37,7 @@ class Drawables:
         return len(self.where)
 
     def __getitem__(self, index: Tensor) -> Drawables:
-        parts = (self.image, self.where, self.depth, self.presence, self.what, self.picture, self.alpha)
-        return Drawables(*(part[index] for part in parts))
+        return Drawables(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Visible:
 
 def look(objects: Drawables, cells: int, shape: tuple[int, int, int]) -> Visible:
     """Find out what can be seen of each object on the canvases `shape` = B, H, W."""
-    groups = plan_windows(objects.where, objects.image, shape[1:], objects.alpha.shape[-1])
+    groups = plan_windows(objects.frame, objects.image, shape[1:], objects.alpha.shape[-1])
     nearness = SHARPNESS * torch.sigmoid(-objects.depth)
     total = objects.alpha.new_full((shape[0] * shape[1] * shape[2],), cells * EMPTY)  # sum of all cells' weights
     pasted = []
     for group in groups:
-        alpha = paste(objects.alpha, objects.where, group)[:, 0]  # (m, R, Q)
+        alpha = paste(objects.alpha, objects.frame, group)[:, 0]  # (m, R, Q)
         weight = shifted_weight(alpha, nearness[group.members])
         index = group.index()
         total.scatter_add_(0, index.flatten(), (weight - EMPTY).flatten())
@@ -89,9 +89,9 @@ def look(objects: Drawables, cells: int, shape: tuple[int, int, int]) -> Visible
 
 def draw(objects: Drawables, cells: int, shape: tuple[int, int, int]) -> Composite:
     """The objects laid over one another on the canvases `shape` = B, H, W."""
-    groups = plan_windows(objects.where, objects.image, shape[1:], objects.alpha.shape[-1])
+    groups = plan_windows(objects.frame, objects.image, shape[1:], objects.alpha.shape[-1])
     pictures = objects.picture * objects.alpha
-    return composite(pictures, objects.alpha, objects.where, objects.depth, groups, cells, shape)
+    return composite(pictures, objects.alpha, objects.frame, objects.depth, groups, cells, shape)
 
 
 def _tight(masks: NDArray[np.bool_]) -> NDArray[np.int64]:

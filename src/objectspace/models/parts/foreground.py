@@ -6,22 +6,23 @@ g the glimpse's side, D latent.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from objectspace.config import Foreground as Config
 from objectspace.config import Stage
-from objectspace.models.parts.cells import CellHeads, Cells, Chosen, Gaussian, above, choose, gaussian
+from objectspace.models.parts.cells import CellHeads, Cells, Chosen, Gaussian, Hints, above, choose, gaussian
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.encoder import ImageEncoder
 from objectspace.models.parts.glimpses import GlimpseDecoder, GlimpseEncoder
+from objectspace.ops import geometry
 from objectspace.ops.boundary import boundary_map, boundary_penalty
-from objectspace.ops.compositing import Composite, composite
+from objectspace.ops.compositing import Composite, colour_of, composite
 from objectspace.ops.resample import Windows, cut, plan_windows
 
+DROPPED_IN = 0.7  # of the images, where cells are dropped: the others show what whole ones look like
 Pick = Callable[[Cells], Chosen]
 
 
@@ -30,7 +31,8 @@ class Objects:
     """The chosen cells' objects."""
 
     chosen: Chosen
-    where: Tensor  # (M, 4)
+    where: Tensor  # (M, 4) the object
+    frame: Tensor  # (M, 4) its glimpse: the object and a margin
     depth: Tensor  # (M,)
     presence: Tensor  # (M,)
     what: Gaussian  # (M, D)
@@ -44,10 +46,12 @@ class ForegroundOutput:
     """Objects over nothing, and what they cost."""
 
     image: Tensor  # (B, C, H, W), premultiplied by alpha
+    mean: Tensor  # (B, C, H, W) what the likelihood compares the image with: that, or the colour itself
     alpha: Tensor  # (B, 1, H, W)
     cells: Cells
     objects: Objects
     kl: dict[str, Tensor]  # (B,) each
+    cost: Tensor  # (M,) nats that an object's own latents cost if it is there, without gradient
     boundary: Tensor  # (B,), zero when it is switched off
 
 
@@ -70,35 +74,48 @@ class Foreground(nn.Module):
         stage: Stage,
         sample: bool,
         generator: torch.Generator | None,
-        motion: Tensor | None = None,
+        hints: Hints,
     ) -> ForegroundOutput:
-        """`motion` (B, H, W) marks the pixels that move, where that is known."""
-        cells, objects = self.infer(images, stage.temperature, sample, generator)
+        """`hints` say where objects are likely."""
+        kept = self._drop(images, stage.dropped_cells, generator)
+        cells, objects = self.infer(images, stage.temperature, sample, generator, kept)
+        if stage.presence_by_evidence:
+            cells = replace(cells, presence=cells.presence.detach())
+            objects = replace(objects, presence=objects.presence.detach())
         layers = self.lay(objects, cells.presence.shape[1], (images.shape[0], *images.shape[2:]))
+        kl, cost = self._kl(cells, objects, stage, hints.presence_prior(stage, self.cell), kept)
         return ForegroundOutput(
             image=layers.image,
+            mean=layers.image if self.config.premultiplied else colour_of(layers.image, layers.alpha),
             alpha=layers.alpha,
             cells=cells,
             objects=objects,
-            kl=self._kl(cells, objects, stage, motion),
+            kl=kl,
+            cost=cost,
             boundary=self._boundary(objects, layers.alpha, stage),
         )
 
     def infer(
-        self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None
+        self,
+        images: Tensor,
+        temperature: float,
+        sample: bool,
+        generator: torch.Generator | None,
+        kept: Tensor | None = None,
     ) -> tuple[Cells, Objects]:
-        """What every cell proposes, and the objects of the chosen ones."""
+        """What every cell proposes, and the objects of the chosen ones among those `kept` (B, N)."""
         budget, threshold = self.config.budget, self.config.presence_threshold
         return self.look(
-            images, lambda cells: choose(cells.presence, budget, threshold), temperature, sample, generator
+            images, lambda cells: choose(cells.presence, budget, threshold, kept), temperature, sample, generator
         )
 
     def find(self, images: Tensor, temperature: float, threshold: float) -> Drawables:
         """The objects whose presence probability exceeds `threshold`, at the posterior means."""
         cells, found = self.look(images, lambda cells: above(cells.probability, threshold), temperature, False, None)
         presence = cells.probability.flatten()[found.chosen.flat]
+        what = found.what.value
         return Drawables(
-            found.chosen.image, found.where, found.depth, presence, found.what.value, found.picture, found.alpha
+            found.chosen.image, found.where, found.frame, found.depth, presence, what, found.picture, found.alpha
         )
 
     def look(
@@ -107,25 +124,29 @@ class Foreground(nn.Module):
         """What every cell proposes, and the objects of those that `pick` chooses."""
         cells = self.heads(self.encoder(images), temperature, sample, generator)
         chosen = pick(cells)
-        where = of_chosen(cells.where, chosen)
-        windows = self.plan(where, chosen.image, images)
-        what = self.attend(images, where, windows, sample, generator)
+        frame = self.frame(of_chosen(cells.where, chosen))
+        windows = self.plan(frame, chosen.image, images)
+        what = self.attend(images, frame, windows, sample, generator)
         return cells, self.objects(cells, chosen, windows, what)
 
-    def plan(self, where: Tensor, image: Tensor, images: Tensor) -> tuple[Windows, ...]:
-        """The windows of objects `where` (M, 4) of the images numbered (M,), on a canvas as large as the images."""
-        return plan_windows(where, image, (images.shape[2], images.shape[3]), self.config.glimpse)
+    def frame(self, where: Tensor) -> Tensor:
+        """Where the glimpses of objects `where` (..., 4) lie: (..., 4)."""
+        return geometry.enlarge(where, self.config.margin)
+
+    def plan(self, frame: Tensor, image: Tensor, images: Tensor) -> tuple[Windows, ...]:
+        """The windows of glimpses at (M, 4) in the images numbered (M,), on a canvas as large as the images."""
+        return plan_windows(frame, image, (images.shape[2], images.shape[3]), self.config.glimpse)
 
     def attend(
         self,
         images: Tensor,
-        where: Tensor,
+        frame: Tensor,
         windows: tuple[Windows, ...],
         sample: bool,
         generator: torch.Generator | None,
     ) -> Gaussian:
-        """Cut and encode a glimpse for every object: what (M, D)."""
-        glimpses = cut(images, where, windows, self.config.glimpse)
+        """Cut and encode the glimpses at `frame` (M, 4): what (M, D)."""
+        glimpses = cut(images, frame, windows, self.config.glimpse)
         return gaussian(self._encode(glimpses), sample, generator)
 
     def objects(self, cells: Cells, chosen: Chosen, windows: tuple[Windows, ...], what: Gaussian) -> Objects:
@@ -134,7 +155,7 @@ class Foreground(nn.Module):
             of_chosen(values, chosen) for values in (cells.where, cells.depth.value.squeeze(-1), cells.presence)
         )
         picture, alpha = self.decode(what.value)
-        return Objects(chosen, where, depth, presence, what, picture, alpha, windows)
+        return Objects(chosen, where, self.frame(where), depth, presence, what, picture, alpha, windows)
 
     def decode(self, what: Tensor) -> tuple[Tensor, Tensor]:
         """What (M, D) -> pictures (M, C, g, g) and alphas (M, 1, g, g)."""
@@ -147,7 +168,7 @@ class Foreground(nn.Module):
     def lay(self, objects: Objects, cells: int, shape: tuple[int, int, int]) -> Composite:
         """Lay the objects of so many cells an image over one another on `shape` = B, H, W."""
         alpha = objects.alpha * objects.presence[:, None, None, None]
-        return composite(objects.picture * alpha, alpha, objects.where, objects.depth, objects.windows, cells, shape)
+        return composite(objects.picture * alpha, alpha, objects.frame, objects.depth, objects.windows, cells, shape)
 
     def _encode(self, glimpses: Tensor) -> Tensor:
         if len(glimpses) == 0:
@@ -155,12 +176,26 @@ class Foreground(nn.Module):
         parameters: Tensor = self.glimpse_encoder(glimpses.contiguous(memory_format=torch.channels_last))
         return parameters
 
-    def _kl(self, cells: Cells, objects: Objects, stage: Stage, motion: Tensor | None) -> dict[str, Tensor]:
-        """Sums over cells. By the paper only what is present has latents, so their terms are weighted by presence."""
-        moving = None if motion is None else self._moving(motion)
-        terms = cells.kl(stage, self.config.scale_std_at(stage), moving)
-        kl = {"presence": terms.pop("presence").sum(1)}
+    def _drop(self, images: Tensor, share: float, generator: torch.Generator | None) -> Tensor | None:
+        """The cells that are left (B, N), if some are dropped: with a generator, in seven images of ten."""
+        if share == 0 or generator is None:
+            return None
+        rows, columns = images.shape[2] // self.cell, images.shape[3] // self.cell
+        draw = torch.rand(len(images), rows * columns + 1, generator=generator, device=images.device)
+        return (draw[:, 1:] >= share) | (draw[:, :1] >= DROPPED_IN)
+
+    def _kl(
+        self, cells: Cells, objects: Objects, stage: Stage, prior: Tensor | float, kept: Tensor | None
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """Sums over cells, and what each object's own latents cost (M,).
+
+        By the paper only what is present has latents, so their terms are weighted by presence.
+        """
+        terms = cells.kl(stage, self.config.scale_std_at(stage), prior)
+        presence = terms.pop("presence")
+        kl = {"presence": (presence if kept is None else presence * kept).sum(1)}
         what = objects.what.kl(0.0, 1.0)  # (M,)
+        cost = sum((of_chosen(term, objects.chosen) for term in terms.values()), what).detach()
         if self.config.presence_weighted_kl:
             mask = objects.chosen.mask
             weight = cells.presence if mask is None else cells.presence * mask
@@ -168,18 +203,13 @@ class Foreground(nn.Module):
             what = what * objects.presence
         kl |= {name: term.sum(1) for name, term in terms.items()}
         kl["what"] = torch.zeros_like(kl["presence"]).index_add(0, objects.chosen.image, what)
-        return kl
-
-    def _moving(self, motion: Tensor) -> Tensor:
-        """The cells in which a pixel moves: (B, H, W) -> (B, N)."""
-        pooled = F.max_pool2d(motion[:, None].float(), self.cell)
-        return pooled.flatten(1) > 0
+        return kl, cost
 
     def _boundary(self, objects: Objects, alpha: Tensor, stage: Stage) -> Tensor:
         if stage.boundary_weight == 0:
             return alpha.new_zeros(alpha.shape[0])
         shape = (alpha.shape[0], alpha.shape[2], alpha.shape[3])
-        kernel = boundary_map(objects.presence, objects.where, objects.windows, self.config.glimpse, shape)
+        kernel = boundary_map(objects.presence, objects.frame, objects.windows, self.config.glimpse, shape)
         return stage.boundary_weight * boundary_penalty(kernel, alpha)
 
 

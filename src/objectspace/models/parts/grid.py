@@ -14,9 +14,10 @@ from torch import Tensor, nn
 from objectspace.config import GridConfig, Stage
 from objectspace.models.base import Input, Output, SceneModel
 from objectspace.models.parts import heads, scenes
+from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
 from objectspace.models.parts.pictures import Backdrops
-from objectspace.ops.mixtures import gaussian_log_density, mix_two
+from objectspace.ops.mixtures import mix_pixels, share_of_unknown, with_unknown
 from objectspace.scene import Picture, Scene
 
 
@@ -31,13 +32,14 @@ class BackgroundOutput(Protocol):
     def kl(self) -> Mapping[str, Tensor]: ...  # (B,) each
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GridOutput(Output):
     """The terms, and the two halves they come from."""
 
     foreground: ForegroundOutput | None  # None: the background learns alone
     background: BackgroundOutput
     alpha: Tensor  # (B, 1, H, W) the mixing weight: the foreground's own, or the fixed one
+    unexplained: Tensor  # (B, H, W) how likely it is that nobody explains a pixel
 
 
 class GridModel(SceneModel):
@@ -45,7 +47,7 @@ class GridModel(SceneModel):
 
     config: GridConfig
     foreground: Foreground
-    background: nn.Module  # images, sample, generator, epsilon, sigma_factor -> BackgroundOutput
+    background: nn.Module  # images, sample, generator, epsilon, sigma -> BackgroundOutput
 
     def start(self, stage: Stage) -> None:
         """Start the foreground's heads as `config.init` says."""
@@ -68,49 +70,73 @@ class GridModel(SceneModel):
         stage = stage or self.final
         images = images.contiguous(memory_format=torch.channels_last)
         if stage.background_only:
-            return self._alone(images, self._behind(images, stage, sample, generator))
-        foreground = self.foreground(images, stage, sample, generator, motion)  # objects on nothing
-        background = self._behind(images, stage, sample, generator)
-        alpha, epsilon = foreground.alpha, self.config.mixture_epsilon
+            return self._alone(images, self._behind(images, stage, sample, generator), stage)
+        if stage.own_background or stage.explained_prior is not None:  # what it leaves is looked at before the objects
+            background = self._behind(images, stage, sample, generator)
+            leftover = share_of_unknown(with_unknown(background.log_density.detach(), stage.unknown), stage.unknown)
+            hints = Hints(motion, leftover if stage.explained_prior is not None else None)
+            foreground = self.foreground(images, stage, sample, generator, hints)
+        else:
+            foreground = self.foreground(images, stage, sample, generator, Hints(motion))  # objects on nothing
+            background = self._behind(images, stage, sample, generator)
+        return self._mix(images, foreground, background, stage)
+
+    def _mix(
+        self, images: Tensor, foreground: ForegroundOutput, background: BackgroundOutput, stage: Stage
+    ) -> GridOutput:
+        """Objects over the background: the bound, and what training adds to it."""
+        behind, behind_kl, penalties = background.log_density, dict(background.kl), {"boundary": foreground.boundary}
+        if stage.own_background:  # its own bound is what it learns from; the objects take it as it is
+            penalties["own_background"] = -self._alone(images, background, stage).elbo
+            behind, behind_kl = behind.detach(), {name: term.detach() for name, term in behind_kl.items()}
+        alpha = foreground.alpha
         if stage.fixed_alpha is not None:
             alpha = torch.full_like(alpha, stage.fixed_alpha)
-        sigma = self.config.foreground.sigma * stage.sigma_factor
-        by_foreground = gaussian_log_density(images, foreground.image, sigma)
-        log_density = mix_two(by_foreground, background.log_density, alpha, epsilon)  # (B, C, H, W)
+        config, epsilon = self.config.foreground, self.config.mixture_epsilon
+        sigma = config.sigma_at(stage)
+        log_pixel = mix_pixels(images, foreground.mean, alpha, behind, sigma, stage.unknown, epsilon)  # (B, H, W)
+        if stage.presence_by_evidence:
+            penalties["presence_by_evidence"] = self._evidence(images, foreground, behind.detach(), stage)
+        unexplained = share_of_unknown(log_pixel.detach(), stage.unknown)
         return GridOutput(
             target=images,
-            reconstruction=alpha * foreground.image + (1 - alpha) * background.image,
-            log_likelihood=log_density.flatten(1).sum(1),
-            kl=foreground.kl | dict(background.kl),
-            penalties={"boundary": foreground.boundary},
+            reconstruction=alpha * foreground.mean + (1 - alpha) * background.image,
+            log_likelihood=log_pixel.flatten(1).sum(1),
+            kl=foreground.kl | behind_kl,
+            penalties=penalties,
             objects=(foreground.cells.probability > 0.5).sum(1),
+            notes={"unexplained": unexplained.flatten(1).mean(1)},
             foreground=foreground,
             background=background,
             alpha=alpha,
+            unexplained=unexplained,
         )
 
     def _behind(
         self, images: Tensor, stage: Stage, sample: bool, generator: torch.Generator | None
     ) -> BackgroundOutput:
         """What is behind the objects."""
-        output: BackgroundOutput = self.background(
-            images, sample, generator, self.config.mixture_epsilon, stage.sigma_factor
-        )
+        sigma = self.config.background.sigma_at(stage)
+        output: BackgroundOutput = self.background(images, sample, generator, self.config.mixture_epsilon, sigma)
         return output
 
-    def _alone(self, images: Tensor, background: BackgroundOutput) -> GridOutput:
+    def _alone(self, images: Tensor, background: BackgroundOutput, stage: Stage) -> GridOutput:
         """The terms of images without any objects: the foreground is not run, and learns nothing."""
         nothing = images.new_zeros(len(images))
+        log_pixel = with_unknown(background.log_density, stage.unknown)
+        unexplained = share_of_unknown(log_pixel.detach(), stage.unknown)
         return GridOutput(
             target=images,
             reconstruction=background.image,
-            log_likelihood=background.log_density.flatten(1).sum(1),
+            log_likelihood=log_pixel.flatten(1).sum(1),
             kl=dict(background.kl),
             penalties={"boundary": nothing},
             objects=nothing.long(),
+            notes={"unexplained": unexplained.flatten(1).mean(1)},
             foreground=None,
             background=background,
             alpha=torch.zeros_like(images[:, :1]),
+            unexplained=unexplained,
         )
 
     @abstractmethod

@@ -21,7 +21,7 @@ from objectspace.rle import Mask
 from objectspace.scene import Box, Component, Scene
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MixtureOutput(Output):
     """The terms, and the components they come from."""
 

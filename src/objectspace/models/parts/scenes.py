@@ -82,9 +82,11 @@ def render(model: GridModel, scene: Scene) -> Picture:
     what = like.new_tensor(np.array(vectors, np.float32).reshape(len(vectors), dim))
     with evaluating(model):
         picture, alpha = model.foreground.decode(what)
+        where = geometry.from_boxes(like.new_tensor(scene.where_boxes), *size)
         objects = Drawables(
             image=torch.zeros(len(what), dtype=torch.long, device=like.device),
-            where=geometry.from_boxes(like.new_tensor(scene.where_boxes), *size),
+            where=where,
+            frame=model.foreground.frame(where),
             depth=like.new_tensor([item.depth for item in scene.objects]),
             presence=like.new_tensor(scene.scores),
             what=what,
@@ -118,7 +120,8 @@ def sample(model: GridModel, count: int, generator: torch.Generator | None, obje
             where = geometry.to_where(scale, normal(cells, 2), rows, columns)[present]
             depth, what = normal(cells)[present], normal(cells, model.config.foreground.what_dim)[present]
             image = torch.zeros(len(what), dtype=torch.long, device=like.device)
-            drawn = Drawables(image, where, depth, torch.ones_like(depth), what, *model.foreground.decode(what))
+            frame, presence = model.foreground.frame(where), torch.ones_like(depth)
+            drawn = Drawables(image, where, frame, depth, presence, what, *model.foreground.decode(what))
             scenes += _scenes(
                 model, drawn, [0], model.generate_background(generator), model.config.image_size, everything
             )

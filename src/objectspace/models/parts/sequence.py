@@ -39,7 +39,7 @@ class SequentialForeground(Foreground):
         """What every cell proposes, and the objects of those that `pick` chooses; all are attended to on the way."""
         cells, what = self.walk(images, self.encoder(images), temperature, sample, generator)
         chosen = pick(cells)
-        windows = self.plan(of_chosen(cells.where, chosen), chosen.image, images)
+        windows = self.plan(self.frame(of_chosen(cells.where, chosen)), chosen.image, images)
         mean, std, value = (of_chosen(part, chosen) for part in (what.mean, what.std, what.value))
         return cells, self.objects(cells, chosen, windows, Gaussian(mean, std, value))
 
@@ -57,8 +57,8 @@ class SequentialForeground(Foreground):
             inputs = torch.cat([features[:, :, row, column], self.context(near)], dim=1)[:, :, None, None]
             place = partial(self._to_where, images, (rows, columns), row * columns + column)
             cell: Cells = self.heads(inputs, temperature, sample, generator, place)
-            where = cell.where[:, 0]
-            what = self.attend(images, where, self.plan(where, numbers, images), sample, generator)
+            frame = self.frame(cell.where[:, 0])
+            what = self.attend(images, frame, self.plan(frame, numbers, images), sample, generator)
             found[row, column] = _latents(cell, what)
             cells.append(cell)
             whats.append(what)

@@ -48,14 +48,14 @@ class Single(nn.Module):
         sample: bool,
         generator: torch.Generator | None,
         epsilon: float = 0.0,
-        sigma_factor: float = 1.0,
+        sigma: float | None = None,
     ) -> SingleOutput:
         """`epsilon` is for mixing weights, of which a single picture has none."""
         latent = self.infer(images, sample, generator)
         image = self.decode(latent.value, (images.shape[2], images.shape[3]))
         return SingleOutput(
             image=image,
-            log_density=gaussian_log_density(images, image, self.sigma * sigma_factor),
+            log_density=gaussian_log_density(images, image, sigma or self.sigma),
             latent=latent,
             kl={"background": latent.kl(0.0, 1.0).sum(1)},
         )
