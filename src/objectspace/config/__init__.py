@@ -10,6 +10,7 @@ from objectspace.config.base import Layers, ModelConfig, Section
 from objectspace.config.genesis import Geco, Genesis
 from objectspace.config.grid import Foreground, GridConfig, Init
 from objectspace.config.iodine import Iodine
+from objectspace.config.phases import Phases
 from objectspace.config.recipe import Data, Optimiser, Recipe, Training
 from objectspace.config.space import Space
 from objectspace.config.spair import PatchBackground, SequentialConfig, SingleBackground, Spair, SpairP
@@ -28,6 +29,7 @@ __all__ = [
     "ModelConfig",
     "Optimiser",
     "PatchBackground",
+    "Phases",
     "Recipe",
     "Section",
     "SequentialConfig",

@@ -1,13 +1,15 @@
 """Objects from the cells of a grid: what SPACE and SPAIR have in common."""
 
 import math
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from objectspace.config.anneal import Stage
 from objectspace.config.background import Behind
 from objectspace.config.base import Layers, ModelConfig, Positive, Section, Share, Sides, Whole, layers
+
+from objectspace.config.widths import Width, with_width
 
 
 class Foreground(Section):
@@ -64,6 +66,7 @@ class GridConfig(ModelConfig):
 
     collapses = frozenset({"all-background", "all-foreground", "every-cell", "splitting", "dead-background"})
 
+    width: Width = "paper"  # of the nets; what is said of them elsewhere comes first
     background: Behind = Behind()  # each model has one of its own
     mixture_epsilon: float = Field(default=0.0, ge=0, lt=0.1)  # added to mixing weights; published code: 1e-5
     foreground: Foreground = Foreground()
@@ -78,6 +81,13 @@ class GridConfig(ModelConfig):
             return None
         foreground = self.foreground.model_copy(update={"budget": objects})
         return self.model_copy(update={"foreground": foreground})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_widths(cls, content: Any) -> Any:
+        if not isinstance(content, dict):
+            return content
+        return with_width(content, str(content.get("width", "paper")), str(cls.model_fields["kind"].default))
 
     @model_validator(mode="after")
     def _grid_fits_image(self) -> "GridConfig":

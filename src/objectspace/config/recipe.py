@@ -1,12 +1,15 @@
 """A whole recipe: the model, its schedule, the run and the data."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SerializeAsAny, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, SerializeAsAny, model_validator
 
 from objectspace.config.anneal import Anneal
 from objectspace.config.base import Annealed, ModelConfig, Positive, Section, Whole
+from objectspace.config.grid import GridConfig
+from objectspace.config.phases import Phases
 from objectspace.config.space import Space
+from objectspace.config.widths import fill_in
 from objectspace.ops.schedules import Schedule
 
 
@@ -25,6 +28,7 @@ class Training(Section):
     steps: Whole = 160_000
     batch: Whole = 12
     clip: Positive = 1.0  # largest gradient norm
+    clip_apart: bool = False  # of presence, the rest of the foreground and the background each, not of all together
     seed: Annotated[int, Field(ge=0)] = 0
     foreground: Optimiser = Optimiser(name="rmsprop", rate=1e-5)
     background: Optimiser = Optimiser(name="adam", rate=1e-3)
@@ -47,9 +51,23 @@ class Recipe(Section):
     about: str = ""
     source: str = ""
     model: SerializeAsAny[ModelConfig] = Space()
+    phases: Phases | None = None  # fills in what anneal and training do not say
     anneal: Anneal = Anneal()
     training: Training = Training()
     data: Data = Data()
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _follow_the_plan(cls, content: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """With phases, what `anneal` and `training` do not say follows from them."""
+        if not isinstance(content, dict) or content.get("phases") is None:
+            return handler(content)
+        plain = handler(content)  # complains about what is wrong, and fills in the model
+        assert plain.phases is not None
+        if not isinstance(plain.model, GridConfig):
+            raise ValueError(f"phases are for models of cells, and a {plain.model.kind} has none")
+        sigmas = {"foreground": plain.model.foreground.sigma, "background": plain.model.background.sigma}
+        return handler(fill_in(plain.phases.plan(sigmas), content))
 
     @model_validator(mode="after")
     def _motion_needs_cells(self) -> "Recipe":

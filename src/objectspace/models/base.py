@@ -78,6 +78,15 @@ class SceneModel(nn.Module, ABC):
     def start(self, stage: Stage) -> None:
         """Change how a fresh model starts, given the values with which annealing begins."""
 
+    def start_from(self, images: Tensor, generator: torch.Generator) -> None:
+        """Change how a fresh model starts, given some training images (n, C, H, W), bytes in its channel order."""
+
+    def warm_start(
+        self, images: Tensor, stage: Stage, *, sample: bool = True, generator: torch.Generator | None = None
+    ) -> Output:
+        """What a step of the warm start makes small, for models that have one: see `anneal.warm_start`."""
+        raise UserError(f"a model of kind {self.config.kind} has no warm start: set anneal.warm_start = 0")
+
     def after_step(self, terms: Mapping[str, float]) -> None:
         """Take note of a training step's terms, averaged over all images; for objectives that adapt, in buffers."""
 
@@ -115,6 +124,10 @@ class SceneModel(nn.Module, ABC):
     @abstractmethod
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
         """The parameters of `foreground` and `background`, or of one of them, which have optimisers of their own."""
+
+    def clip_groups(self) -> list[list[nn.Parameter]]:
+        """The parameters whose gradients are clipped together, where a recipe clips them apart."""
+        return list(self.parameter_groups().values())
 
     def save_pretrained(self, directory: str | Path) -> None:
         """Write the model into a folder: config.json and model.safetensors. `objectspace.load` gets it back."""

@@ -9,6 +9,7 @@ a cell's offset is its column, the second its row. Shapes: B images, N cells, M 
 import torch
 from torch import Tensor
 
+NEARLY = 1e-3  # how near latents come to what they could reach only at infinity
 SMALLEST = 1e-9  # added to a size before dividing by it, so that a box that has vanished stays finite
 
 
@@ -35,6 +36,17 @@ def rescale_shift(shift: Tensor, rows: int, columns: int, first: int = 0) -> Ten
 def to_where(scale: Tensor, shift: Tensor, rows: int, columns: int, first: int = 0) -> Tensor:
     """The latents scale and shift (B, N, 2) of N cells, from `first` on, as `where` (B, N, 4)."""
     return torch.cat([scale.sigmoid(), rescale_shift(shift, rows, columns, first)], dim=-1)
+
+
+def to_latents(where: Tensor, cell: Tensor, rows: int, columns: int) -> tuple[Tensor, Tensor]:
+    """The scale and shift (M, 2) with which cells (M,) say `where` (M, 4): undoes `to_where`.
+
+    A centre that is a cell or more away from its cell's, or a size of nothing or all, is moved to what can be said.
+    """
+    cells = where.new_tensor([columns, rows])
+    centres = cell_centres(rows, columns, where)[cell]
+    offset = (where[:, 2:] + 1) / 2 * cells - centres
+    return where[:, :2].clamp(NEARLY, 1 - NEARLY).logit(), offset.clamp(NEARLY - 1, 1 - NEARLY).atanh()
 
 
 def enlarge(where: Tensor, margin: float) -> Tensor:

@@ -60,9 +60,10 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     share = share_of(training.batch, fabric.world_size)
     sampler = Sampler(len(start.train), share, start.seed, fabric.world_size)
     config, anneal = start.recipe.model, start.recipe.anneal
-    grace = max(training.watch_from, anneal.background_first)
+    grace = max(training.watch_from, anneal.objects_from)
     watch = Watch(config.cells, config.collapses, grace, Counter(state.lasting))
     moving = None if anneal.motion_prior is None else Motion(start.train)
+    apart = start.model.clip_groups() if training.clip_apart else None
     begun = time.monotonic() - state.seconds
     with (
         Journal(start.run, state.step) if fabric.is_global_zero else nullcontext() as journal,
@@ -76,7 +77,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
                 optimisers.set_rate(optimiser, optimisers.rate_at(getattr(training, name), state.step))
             generator = noise(start.seed, state.step, fabric)
             report = take_step(
-                fabric, start.objective, start.optimisers, images, state.step, generator, training.clip, motion
+                fabric, start.objective, start.optimisers, images, state.step, generator, training.clip, motion, apart
             )
             state.step += 1
             state.seconds = time.monotonic() - begun

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
 from lightning_fabric import Fabric
 
 from objectspace.config import Recipe
@@ -19,6 +21,9 @@ from objectspace.training.precision import multiply_in_bfloat16
 from objectspace.training.processes import connect, on_first, share_of
 from objectspace.training.state import Start, State, restore
 from objectspace.training.step import Objective
+
+
+SHOWN = 2000  # training images that a fresh model is shown, at most
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ def train(recipe: Recipe, options: Options, say: Say) -> dict[str, Any]:
     with writing(options.run):
         while True:
             seed = recipe.training.seed + len(failed)
-            start = _start(recipe, fabric, seed, train_set, held_out, options)
+            start = _start(recipe, fabric, seed, train_set, held_out, options, fresh=saved is None)
             state = restore(start, saved) if saved else State()
             ended = run_start(start, state, deadline, fatal_collapse=len(failed) < options.restarts, say=say)
             if ended.collapse is None:
@@ -84,8 +89,20 @@ def _open_data(recipe: Recipe, options: Options, say: Say) -> tuple[Dataset, Dat
     return train_set, Dataset(options.data, other or "train", recipe.model.image_size)
 
 
-def _start(recipe: Recipe, fabric: Fabric, seed: int, train_set: Dataset, held_out: Dataset, options: Options) -> Start:
+def _start(
+    recipe: Recipe,
+    fabric: Fabric,
+    seed: int,
+    train_set: Dataset,
+    held_out: Dataset,
+    options: Options,
+    fresh: bool,
+) -> Start:
     model = create(recipe.model, recipe.anneal, seed)
+    if fresh:
+        some = np.linspace(0, len(train_set) - 1, min(len(train_set), SHOWN)).astype(np.int64)
+        images = torch.from_numpy(train_set.batch(some)).permute(0, 3, 1, 2)
+        model.start_from(images, torch.Generator().manual_seed(seed))
     if options.precision == "bf16-mixed":
         multiply_in_bfloat16(model)
     groups = model.parameter_groups()

@@ -3,7 +3,7 @@
 A step whose gradient is not finite changes nothing but the count of skipped steps.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -27,8 +27,12 @@ class Objective(nn.Module):
         self, images: Tensor, step: int, generator: torch.Generator | None, motion: Tensor | None = None
     ) -> dict[str, Tensor]:
         """The loss and its terms for images (B, C, H, W), (B,) each; without a generator at the posterior's means."""
-        hints = {} if motion is None else {"motion": motion}  # which only models of cells take
-        output = self.model(images, self.anneal.at(step), sample=generator is not None, generator=generator, **hints)
+        stage, sample = self.anneal.at(step), generator is not None
+        if stage.warm is not None:
+            output = self.model.warm_start(images, stage, sample=sample, generator=generator)
+        else:
+            hints = {} if motion is None else {"motion": motion}  # which only models of cells take
+            output = self.model(images, stage, sample=sample, generator=generator, **hints)
         return {"loss": output.loss} | _terms(output)
 
 
@@ -50,15 +54,20 @@ def take_step(
     generator: torch.Generator | None,
     clip: float,
     motion: Tensor | None = None,
+    apart: Sequence[Sequence[nn.Parameter]] | None = None,
 ) -> StepReport:
-    """Train on images (B, C, H, W) in [0, 1]; `motion` (B, H, W) marks what moves in them, where it is asked for."""
+    """Train on images (B, C, H, W) in [0, 1]; `motion` (B, H, W) marks what moves in them, where it is asked for.
+
+    Gradients are clipped all together, or each group of parameters `apart`.
+    """
     averages = [buffer.clone() for buffer in objective.buffers()]  # batch norm's: forward moves them
     terms: dict[str, Tensor] = objective(images, step, generator, motion)
     for optimiser in optimisers.values():
         optimiser.zero_grad()
     fabric.backward(terms["loss"].mean())
-    parameters = [parameter for parameter in objective.parameters() if parameter.grad is not None]
-    gradient = nn.utils.clip_grad_norm_(parameters, clip)
+    groups = [list(objective.parameters())] if apart is None else apart
+    norms = [nn.utils.clip_grad_norm_([each for each in group if each.grad is not None], clip) for group in groups]
+    gradient = torch.stack(norms).norm()
     # Gradients are averaged over processes, so all of them see the same norm and decide alike.
     skipped = not bool(torch.isfinite(gradient))
     if skipped:

@@ -109,6 +109,13 @@ class Foreground(nn.Module):
             images, lambda cells: choose(cells.presence, budget, threshold, kept), temperature, sample, generator
         )
 
+    def propose(
+        self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None
+    ) -> Cells:
+        """What every cell proposes."""
+        cells: Cells = self.heads(self.encoder(images), temperature, sample, generator)
+        return cells
+
     def find(self, images: Tensor, temperature: float, threshold: float) -> Drawables:
         """The objects whose presence probability exceeds `threshold`, at the posterior means."""
         cells, found = self.look(images, lambda cells: above(cells.probability, threshold), temperature, False, None)
@@ -122,7 +129,7 @@ class Foreground(nn.Module):
         self, images: Tensor, pick: Pick, temperature: float, sample: bool, generator: torch.Generator | None
     ) -> tuple[Cells, Objects]:
         """What every cell proposes, and the objects of those that `pick` chooses."""
-        cells = self.heads(self.encoder(images), temperature, sample, generator)
+        cells = self.propose(images, temperature, sample, generator)
         chosen = pick(cells)
         frame = self.frame(of_chosen(cells.where, chosen))
         windows = self.plan(frame, chosen.image, images)

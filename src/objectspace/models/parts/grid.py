@@ -5,7 +5,7 @@ They share the foreground's net, its rendering, and the way to `Scene`s and back
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
@@ -13,12 +13,15 @@ from torch import Tensor, nn
 
 from objectspace.config import GridConfig, Stage
 from objectspace.models.base import Input, Output, SceneModel
-from objectspace.models.parts import heads, scenes
+from objectspace.models.parts import heads, scenes, warm
 from objectspace.models.parts.cells import Hints
-from objectspace.models.parts.foreground import Foreground, ForegroundOutput
+from objectspace.models.parts.foreground import Foreground, ForegroundOutput, of_chosen
 from objectspace.models.parts.pictures import Backdrops
+from objectspace.ops.evidence import gains
 from objectspace.ops.mixtures import mix_pixels, share_of_unknown, with_unknown
 from objectspace.scene import Picture, Scene
+
+MOST_EVIDENCE = 200.0  # nats that one object can teach its presence, so that none drowns the others
 
 
 class BackgroundOutput(Protocol):
@@ -57,6 +60,12 @@ class GridModel(SceneModel):
         """The parameters of the two halves, which have optimisers of their own."""
         return {"foreground": list(self.foreground.parameters()), "background": list(self.background.parameters())}
 
+    def clip_groups(self) -> list[list[nn.Parameter]]:
+        """Presence apart from the rest of the foreground: what it learns from evidence is of another size."""
+        presence = list(self.foreground.heads.z_pres_net.parameters())
+        others = [each for each in self.foreground.parameters() if not any(each is own for own in presence)]
+        return [presence, others, list(self.background.parameters())]
+
     def forward(
         self,
         images: Tensor,
@@ -80,6 +89,19 @@ class GridModel(SceneModel):
             foreground = self.foreground(images, stage, sample, generator, Hints(motion))  # objects on nothing
             background = self._behind(images, stage, sample, generator)
         return self._mix(images, foreground, background, stage)
+
+    def warm_start(
+        self, images: Tensor, stage: Stage, *, sample: bool = True, generator: torch.Generator | None = None
+    ) -> GridOutput:
+        """Teach the foreground by what the background leaves unexplained; the background learns nothing."""
+        images = images.contiguous(memory_format=torch.channels_last)
+        with torch.no_grad():
+            alone = self._alone(images, self._behind(images, stage, False, None), stage)
+        lesson = warm.learn(self, images, alone.unexplained, stage, sample, generator)
+        regions = torch.bincount(lesson.targets.image, minlength=len(images))
+        return replace(
+            alone, log_likelihood=lesson.log_likelihood, kl=lesson.kl, objects=regions, notes=alone.notes
+        )
 
     def _mix(
         self, images: Tensor, foreground: ForegroundOutput, background: BackgroundOutput, stage: Stage
@@ -111,6 +133,31 @@ class GridModel(SceneModel):
             alpha=alpha,
             unexplained=unexplained,
         )
+
+    def _evidence(self, images: Tensor, foreground: ForegroundOutput, behind: Tensor, stage: Stage) -> Tensor:
+        """A term (B,) whose gradient by presence probabilities is minus what each object gains less what it costs.
+
+        Given the other objects that is the bound's derivative; the relaxed sample is a noisy stand-in for it.
+        """
+        found, config = foreground.objects, self.config.foreground
+        gained = gains(
+            images,
+            behind,
+            found.picture,
+            found.alpha,
+            found.presence,
+            found.frame,
+            found.depth,
+            found.windows,
+            self.config.cells,
+            config.sigma_at(stage),
+            stage.unknown,
+            config.premultiplied,
+            self.config.mixture_epsilon,
+        )
+        worth = (gained.to(images) - foreground.cost).clamp(-MOST_EVIDENCE, MOST_EVIDENCE)
+        expected = of_chosen(foreground.cells.probability, found.chosen) * worth
+        return -images.new_zeros(len(images)).index_add(0, found.chosen.image, expected)
 
     def _behind(
         self, images: Tensor, stage: Stage, sample: bool, generator: torch.Generator | None

@@ -1,0 +1,151 @@
+"""The warm start: what the background leaves unexplained teaches the foreground its first objects.
+
+Connected regions of unexplained pixels serve as boxes, masks and looks. The cell at a region's centre learns to be
+present and where the region is; the glimpse nets learn to draw what is inside its mask. `what` is hardly charged for at
+first: with its full price it falls to the prior before the decoder has learned to use it, and the objects die later.
+Nothing here is a bound, and the background learns nothing. Shapes: B images, N cells, M regions, C H W image,
+g the glimpse's side, D what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from objectspace.config import Stage
+from objectspace.models.parts.cells import Cells
+from objectspace.models.parts.foreground import Foreground
+from objectspace.models.parts.regions import Region, find_regions
+from objectspace.ops import geometry
+from objectspace.ops.distributions import gaussian_kl
+from objectspace.ops.mixtures import gaussian_log_density
+from objectspace.ops.resample import cut, plan_windows
+
+if TYPE_CHECKING:
+    from objectspace.models.parts.grid import GridModel
+
+FIRST_PRICE = 0.02  # of `what`: its KL counts so much at first, and fully at the end
+SHIFT_STD = 0.1  # a region's centre is known to about a tenth of a cell
+LARGEST = 0.25  # a region that covers more of the image than this is no object
+LEAST_PIXELS = 4
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The regions of some images, one a cell at most."""
+
+    image: Tensor  # (M,)
+    cell: Tensor  # (M,) into the B N cells
+    where: Tensor  # (M, 4)
+    scale: Tensor  # (M, 2) the latents that put a cell's object there
+    shift: Tensor  # (M, 2)
+    masks: Tensor  # (M, 1, H, W)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What the regions teach, (B,) each but the targets."""
+
+    targets: Targets
+    log_likelihood: Tensor  # of the regions' pixels and masks
+    kl: dict[str, Tensor]
+
+
+def learn(
+    model: GridModel,
+    images: Tensor,
+    unexplained: Tensor,
+    stage: Stage,
+    sample: bool,
+    generator: torch.Generator | None,
+) -> Lesson:
+    """What images (B, C, H, W) teach by what the background does not explain (B, H, W)."""
+    foreground = model.foreground
+    cells = foreground.propose(images, stage.temperature, sample, generator)
+    targets = find_targets(images, unexplained, foreground)
+    scale_std = model.config.foreground.scale_std_at(stage)
+    drawn, what = _draw(foreground, images, targets, model.config.foreground.sigma_at(stage), sample, generator)
+    price = FIRST_PRICE + (1 - FIRST_PRICE) * (1.0 if stage.warm is None else stage.warm)
+    placed = _place(cells, targets, scale_std)
+
+    def per_image(values: Tensor) -> Tensor:
+        return images.new_zeros(len(images)).index_add(0, targets.image, values)
+
+    present = torch.zeros_like(cells.presence_logits).flatten().index_fill(0, targets.cell, 1.0)
+    presence = F.binary_cross_entropy_with_logits(cells.presence_logits.flatten(), present, reduction="none")
+    kl = {"presence": presence.view(len(images), -1).sum(1), "what": price * per_image(what)}
+    return Lesson(targets, per_image(drawn), kl | {name: per_image(term) for name, term in placed.items()})
+
+
+def find_targets(images: Tensor, unexplained: Tensor, foreground: Foreground) -> Targets:
+    """The regions of unexplained pixels (B, H, W) as what cells should hold; of two in one cell the larger."""
+    height, width = unexplained.shape[1:]
+    rows, columns = height // foreground.cell, width // foreground.cell
+    pictures = images.permute(0, 2, 3, 1).float().cpu().numpy()
+    found: dict[int, tuple[int, Region]] = {}
+    for number, (left, picture) in enumerate(zip(unexplained.cpu().numpy(), pictures, strict=True)):
+        for region in find_regions(left, picture, least_pixels=LEAST_PIXELS):
+            x0, y0, x1, y1 = region.box
+            row, column = int((y0 + y1) / 2) // foreground.cell, int((x0 + x1) / 2) // foreground.cell
+            cell = (number * rows + min(row, rows - 1)) * columns + min(column, columns - 1)
+            if region.area <= LARGEST * height * width and (cell not in found or region.area > found[cell][1].area):
+                found[cell] = number, region
+    order = sorted(found)
+    boxes = np.array([found[cell][1].box for cell in order], np.float64).reshape(-1, 4)
+    masks = np.zeros((len(order), 1, height, width), np.float32)
+    for mask, cell in zip(masks, order, strict=True):
+        x0, y0, x1, y1 = (int(side) for side in found[cell][1].box)
+        mask[0, y0:y1, x0:x1] = found[cell][1].mask
+    cells = torch.tensor(order, dtype=torch.long)
+    where = geometry.from_boxes(torch.from_numpy(boxes), height, width)
+    scale, shift = geometry.to_latents(where, cells % (rows * columns), rows, columns)
+    return Targets(
+        image=torch.tensor([found[cell][0] for cell in order], dtype=torch.long, device=images.device),
+        cell=cells.to(images.device),
+        where=where.to(images),
+        scale=scale.to(images),
+        shift=shift.to(images),
+        masks=torch.from_numpy(masks).to(images),
+    )
+
+
+def _draw(
+    foreground: Foreground,
+    images: Tensor,
+    targets: Targets,
+    sigma: float,
+    sample: bool,
+    generator: torch.Generator | None,
+) -> tuple[Tensor, Tensor]:
+    """How well the regions' glimpses are drawn, in nats of the image's pixels, and what `what` costs: (M,) each."""
+    frame, side = foreground.frame(targets.where), foreground.config.glimpse
+    windows = foreground.plan(frame, targets.image, images)
+    what = foreground.attend(images, frame, windows, sample, generator)
+    picture, alpha = foreground.decode(what.value)
+    size = images.shape[2], images.shape[3]
+    each = torch.arange(len(frame), device=images.device)
+    mask = cut(targets.masks, frame, plan_windows(frame, each, size, side), side)
+    seen = cut(images, frame, windows, side)
+    colour = (gaussian_log_density(seen, picture, sigma) * mask).flatten(1).sum(1)
+    outline = -F.binary_cross_entropy(alpha, mask.clamp(0, 1), reduction="none").flatten(1).sum(1)
+    pixels = frame[:, 0] * size[1] * frame[:, 1] * size[0] / side**2  # image pixels to each of the glimpse's
+    return pixels * (colour + outline), what.kl(0.0, 1.0)
+
+
+def _place(cells: Cells, targets: Targets, scale_std: float) -> dict[str, Tensor]:
+    """How far the latents of the regions' cells are from where the regions are: (M,) each."""
+
+    def of(values: Tensor) -> Tensor:
+        return values.flatten(0, 1)[targets.cell]
+
+    scale, shift, depth = cells.scale, cells.shift, cells.depth
+    return {
+        "scale": gaussian_kl(of(scale.mean), of(scale.std), targets.scale, scale_std).sum(-1),
+        "shift": gaussian_kl(of(shift.mean), of(shift.std), targets.shift, SHIFT_STD).sum(-1),
+        "depth": gaussian_kl(of(depth.mean), of(depth.std), 0.0, 1.0).sum(-1),
+    }
