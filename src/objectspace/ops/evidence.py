@@ -45,33 +45,31 @@ def gains(
     channels, canvas = images.shape[1], images.shape[0] * images.shape[2] * images.shape[3]
     glimpses = torch.cat([alphas, pictures * alphas], dim=1)
     nearness = SHARPNESS * torch.sigmoid(-depth)
-    pieces = [_Piece(group, paste(glimpses, frame, group).transpose(0, 1)) for group in _split(windows)]
+    pieces = [_Piece.of(group, glimpses, frame, nearness) for group in _split(windows)]
+    shares = [piece.share(presence) for piece in pieces]  # (2 + C, m, R, Q) each
 
     heaviest = images.new_zeros(canvas)
-    for piece in pieces:
-        weight = piece.weight(nearness, presence)
-        heaviest.scatter_reduce_(0, piece.windows.index().flatten(), weight.flatten(), "amax")
-    sums = images.new_zeros(channels + 2, 2 * canvas)  # of the heaviest, then of the rest
-    for piece in pieces:
-        values, place = piece.share(nearness, presence), piece.place(nearness, presence, heaviest)
-        sums.scatter_add_(1, place.flatten().expand(channels + 2, -1), values.flatten(1))
+    for piece, share in zip(pieces, shares, strict=True):
+        heaviest.scatter_reduce_(0, piece.index.flatten(), share[0].flatten(), "amax")
+    places, sums = [], images.new_zeros(channels + 2, 2 * canvas)  # of the heaviest, then of the rest
+    for piece, share in zip(pieces, shares, strict=True):
+        places.append(piece.index + canvas * (share[0] < _at(heaviest[None], piece.index)[0]))
+        sums.scatter_add_(1, places[-1].flatten().expand(channels + 2, -1), share.flatten(1))
 
-    seen = torch.stack([images, behind]).transpose(1, 2).reshape(2, channels, canvas)
-    result = images.new_zeros(len(frame))
-    for piece in pieces:
-        index, place = piece.windows.index(), piece.place(nearness, presence, heaviest)
-        other = 2 * index + canvas - place  # an object lies among the heaviest or among the rest: the half it is not in
-        without = sums[:, place] - piece.share(nearness, presence) + sums[:, other]
-        present = without + piece.share(nearness, torch.ones_like(presence))
-        pixels = seen[:, :, index].transpose(1, 2)  # (2, m, C, R, Q)
+    seen = torch.stack([images, behind]).transpose(1, 2).reshape(2 * channels, canvas)
+    everyone, result = torch.ones_like(presence), images.new_zeros(len(frame))
+    for piece, share, place in zip(pieces, shares, places, strict=True):
+        elsewhere = 2 * piece.index + canvas - place  # the half that it is not summed in
+        without = _at(sums, place) - share + _at(sums, elsewhere)
+        image, back = _at(seen, piece.index).transpose(0, 1).chunk(2, dim=1)  # (m, C, R, Q) each
         likelihood = []
-        for total, alpha, *colours in (without, present):
+        for total, alpha, *colours in (without, without + piece.share(everyone)):
             total = total + cells * EMPTY
             weight = (alpha / total).clamp(0, 1).unsqueeze(1)
             colour = torch.stack(colours, dim=1) / total.unsqueeze(1)
             mean = colour if premultiplied else colour_of(colour, weight)
-            likelihood.append(mix_pixels(pixels[0], mean, weight, pixels[1], sigma, unknown, epsilon))
-        result[piece.windows.members] = (likelihood[1] - likelihood[0]).flatten(1).sum(1)
+            likelihood.append(mix_pixels(image, mean, weight, back, sigma, unknown, epsilon))
+        result[piece.members] = (likelihood[1] - likelihood[0]).flatten(1).sum(1)
     return result
 
 
@@ -79,25 +77,26 @@ def gains(
 class _Piece:
     """Some objects, pasted into their windows."""
 
-    windows: Windows
+    members: Tensor  # (m,)
+    index: Tensor  # (m, R, Q) where their windows lie
     pasted: Tensor  # (1 + C, m, R, Q) alpha and premultiplied picture
+    nearness: Tensor  # (m,)
 
-    def weight(self, nearness: Tensor, presence: Tensor) -> Tensor:
-        """What each weighs if it is present so much: (m, R, Q)."""
-        return shifted_weight(self.pasted[0] * self._of(presence), nearness[self.windows.members])
+    @classmethod
+    def of(cls, group: Windows, glimpses: Tensor, frame: Tensor, nearness: Tensor) -> "_Piece":
+        pasted = paste(glimpses, frame, group).transpose(0, 1)
+        return cls(group.members, group.index(), pasted, nearness[group.members])
 
-    def share(self, nearness: Tensor, presence: Tensor) -> Tensor:
+    def share(self, presence: Tensor) -> Tensor:
         """What each adds to the sums of weight, weighted alpha and weighted picture: (2 + C, m, R, Q)."""
-        weight = self.weight(nearness, presence)
-        return torch.cat([(weight - EMPTY).unsqueeze(0), weight * self._of(presence) * self.pasted])
+        presence = presence[self.members][:, None, None]
+        weight = shifted_weight(self.pasted[0] * presence, self.nearness)
+        return torch.cat([(weight - EMPTY).unsqueeze(0), weight * presence * self.pasted])
 
-    def place(self, nearness: Tensor, presence: Tensor, heaviest: Tensor) -> Tensor:
-        """Where each is summed: at its pixel if it is the heaviest there, else a canvas further on: (m, R, Q)."""
-        index = self.windows.index()
-        return index + len(heaviest) * (self.weight(nearness, presence) < heaviest[index])
 
-    def _of(self, values: Tensor) -> Tensor:
-        return values[self.windows.members][:, None, None]
+def _at(planes: Tensor, index: Tensor) -> Tensor:
+    """Planes (C, n) at index (m, R, Q): (C, m, R, Q)."""
+    return planes.index_select(1, index.flatten()).view(-1, *index.shape)
 
 
 def _split(windows: Sequence[Windows]) -> Iterator[Windows]:
