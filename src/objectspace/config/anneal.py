@@ -44,7 +44,9 @@ class Anneal(Section):
     unknown: Annealed = Schedule(0.0, 0.0)  # a pixel is explained by nobody, with this probability; 0: the paper
     explained_prior: Annealed | None = None  # presence prior of cells that the background explains; None: as the others
     background_first: Annotated[int, Field(ge=0)] = 0  # for so many steps the background learns alone ...
-    warm_start: Annotated[int, Field(ge=0)] = 0  # ... then for so many objects learn from what it leaves unexplained ...
+    warm_start: Annotated[int, Field(ge=0)] = (
+        0  # ... then for so many objects learn from what it leaves unexplained ...
+    )
     own_background: Annotated[int, Field(ge=0)] = 0  # ... and until this step it learns as if there were no objects
     dropped_cells: Annealed = Schedule(0.0, 0.0)  # so many cells are switched off at random, in seven images of ten
     evidence_from: Annotated[int, Field(ge=0)] | None = None  # from this step on presence learns from evidence

@@ -57,7 +57,7 @@ class Background(Behind):
 class StillBackground(Background):
     """SPACE's background: components, and beyond the paper stills in front of them or in their place."""
 
-    components: Annotated[int, Field(ge=0)] = 5  # type: ignore[assignment]  # 0: stills alone
+    components: Annotated[int, Field(ge=0)] = 5  # 0: stills alone
     stills: Annotated[int, Field(ge=0)] = 0  # pictures of free pixels, of which every image has the best-fitting one
     still_things: Literal["background", "objects"] = "background"  # whose are small things that stand still
 

@@ -8,7 +8,6 @@ from pydantic import Field, model_validator
 from objectspace.config.anneal import Stage
 from objectspace.config.background import Behind
 from objectspace.config.base import Layers, ModelConfig, Positive, Section, Share, Sides, Whole, layers
-
 from objectspace.config.widths import Width, with_width
 
 

@@ -22,7 +22,6 @@ from objectspace.training.processes import connect, on_first, share_of
 from objectspace.training.state import Start, State, restore
 from objectspace.training.step import Objective
 
-
 SHOWN = 2000  # training images that a fresh model is shown, at most
 
 

@@ -109,9 +109,7 @@ class Foreground(nn.Module):
             images, lambda cells: choose(cells.presence, budget, threshold, kept), temperature, sample, generator
         )
 
-    def propose(
-        self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None
-    ) -> Cells:
+    def propose(self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None) -> Cells:
         """What every cell proposes."""
         cells: Cells = self.heads(self.encoder(images), temperature, sample, generator)
         return cells

@@ -99,9 +99,7 @@ class GridModel(SceneModel):
             alone = self._alone(images, self._behind(images, stage, False, None), stage)
         lesson = warm.learn(self, images, alone.unexplained, stage, sample, generator)
         regions = torch.bincount(lesson.targets.image, minlength=len(images))
-        return replace(
-            alone, log_likelihood=lesson.log_likelihood, kl=lesson.kl, objects=regions, notes=alone.notes
-        )
+        return replace(alone, log_likelihood=lesson.log_likelihood, kl=lesson.kl, objects=regions, notes=alone.notes)
 
     def _mix(
         self, images: Tensor, foreground: ForegroundOutput, background: BackgroundOutput, stage: Stage

@@ -1,12 +1,15 @@
 from dataclasses import dataclass
+
 import numpy as np
 from scipy import ndimage as nd
+
 
 @dataclass(frozen=True)
 class Region:
     box: tuple
     mask: np.ndarray
     area: int
+
 
 def find_regions(unexplained, image=None, least_pixels=4, most=None):
     m = unexplained > 0.5

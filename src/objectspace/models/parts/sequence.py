@@ -33,9 +33,7 @@ class SequentialForeground(Foreground):
         self.edge = nn.Parameter(torch.zeros(latents))  # stands for every neighbour outside of the grid
         self.context = nn.Sequential(nn.Linear(len(self.neighbours) * latents, context), nn.CELU())
 
-    def propose(
-        self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None
-    ) -> Cells:
+    def propose(self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None) -> Cells:
         """What every cell proposes."""
         return self.walk(images, self.encoder(images), temperature, sample, generator)[0]
 
