@@ -60,7 +60,7 @@ class Anneal(Section):
     @model_validator(mode="before")
     @classmethod
     def _replaced(cls, content: Any) -> Any:
-        """A run of an earlier version says `sigma_factor = 1.0`, which means nothing; any other value has a new name."""
+        """A run of an earlier version says `sigma_factor = 1.0`, which means nothing; other values have new names."""
         if not isinstance(content, dict) or "sigma_factor" not in content:
             return content
         if content["sigma_factor"] != 1.0:
@@ -133,6 +133,14 @@ class Anneal(Section):
     def objects_from(self) -> int:
         """The step at which the bound takes over: the background alone and the warm start come before it."""
         return self.background_first + self.warm_start
+
+    def phase_at(self, step: int) -> str:
+        """What is going on at a step: background, warm, objects or sharpen; see config/phases.py."""
+        if step < self.background_first:
+            return "background"
+        if step < self.objects_from:
+            return "warm"
+        return "objects" if step < self.own_background else "sharpen"
 
     def _warm(self, step: int) -> float | None:
         begun = step - self.background_first

@@ -38,6 +38,12 @@ from objectspace.training.validate import measure
 from objectspace.training.watch import Collapse, Watch, vitals
 
 MOST_SKIPPED = 20  # steps in a row without a finite gradient before a run gives up
+PHASES = {
+    "background": "the background learns alone; what it cannot explain is unknown",
+    "warm": "what is unexplained teaches the first objects",
+    "objects": "objects and background learn, each by a bound of its own",
+    "sharpen": "all learn together, by one bound",
+}
 PICTURED = 6  # images in latest.png
 
 
@@ -63,6 +69,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     grace = max(training.watch_from, anneal.objects_from)
     watch = Watch(config.cells, config.collapses, grace, Counter(state.lasting))
     moving = None if anneal.motion_prior is None else Motion(start.train)
+    phase = anneal.phase_at(training.steps)  # a training of one phase says nothing of it
     apart = start.model.clip_groups() if training.clip_apart else None
     begun = time.monotonic() - state.seconds
     with (
@@ -71,6 +78,9 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
         stop_signals() as arrived,
     ):
         while state.step < training.steps:
+            if anneal.phase_at(state.step) != phase:
+                phase = anneal.phase_at(state.step)
+                say(f"phase {phase}: {PHASES[phase]}")
             images = to_images(start.train, sampler, state.step, fabric)
             motion = None if moving is None else to_motion(moving, sampler, state.step, fabric)
             for name, optimiser in start.optimisers.items():
@@ -87,7 +97,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
                 start.model.after_step(report.terms)
             logged, last = state.step % training.log_every == 0, state.step == training.steps
             if logged and journal is not None:
-                journal.note(state.step, {"seconds": round(state.seconds, 2)} | dict(report.terms))
+                journal.note(state.step, {"seconds": round(state.seconds, 2), "phase": phase} | dict(report.terms))
             display.show(state.step, _numbers(state, report), line=logged)
             if last or state.step % training.look_every == 0:
                 collapse = look(start, state, journal, watch, say)
