@@ -23,6 +23,7 @@ _HOLE = 0.25  # a hole of at most this share of its region is closed
 _NECK = 0.7  # a neck is at most so wide, measured by the thinner of the parts beside it ...
 _DEEPER = 0.75  # ... and its half width so many pixels less than that part's
 _THICK = 2.0  # half the width, in pixels, that a part must have to be an object of its own
+_FILLED = 0.6  # a thing without dents that fills so much of its box need not be searched for necks
 _SMOOTHING = 0.7  # of the distances, in pixels: else the steps of an outline make necks
 _LEVEL = 0.5  # pixels eaten away at a time in looking for necks
 _PART = 20  # pixels that a part of another colour must have
@@ -116,9 +117,11 @@ def _split(mask: Mask, crop: Floats | None, padding: list[tuple[int, int]]) -> I
 
 def _by_shape(mask: Mask, padding: list[tuple[int, int]]) -> Labels:
     """Labels 1, 2, ... (h, w) of the parts of a mask that necks separate."""
-    padded = np.pad(mask, padding)
+    (top, bottom), (left, right) = padding
+    height, width = mask.shape
+    padded = _framed(mask)[1 - top : height + 1 + bottom, 1 - left : width + 1 + right]
     whole = mask.astype(np.int32)
-    if padded.all():
+    if padded.all() or _is_plain(mask):
         return whole
     distance = ndimage.distance_transform_edt(padded)
     distance = np.where(padded, ndimage.gaussian_filter(distance, _SMOOTHING, mode="nearest", truncate=3), 0)
@@ -131,8 +134,16 @@ def _by_shape(mask: Mask, padding: list[tuple[int, int]]) -> Labels:
         markers[core] = number
     depth = np.where(padded, (distance.max() - distance) * 64, 65535).clip(0, 65535).astype(np.uint16)
     flooded = ndimage.watershed_ift(depth, markers, _EIGHT).astype(np.int32)
-    (top, _), (left, _) = padding
-    return np.where(mask, flooded[top : top + mask.shape[0], left : left + mask.shape[1]], 0)
+    return np.where(mask, flooded[top : top + height, left : left + width], 0)
+
+
+def _is_plain(mask: Mask) -> bool:
+    """Whether a mask (h, w) has no gap in any row or column and fills its box well: then it has no neck."""
+    if np.count_nonzero(mask) < _FILLED * mask.size:
+        return False
+    framed = _framed(mask)
+    begins = framed[1:, 1:] & ~framed[1:, :-1], framed[1:, 1:] & ~framed[:-1, 1:]
+    return bool(begins[0].sum(1).max() < 2 and begins[1].sum(0).max() < 2)
 
 
 def _cores(distance: Floats, piece: Mask, level: float) -> list[Mask]:
@@ -174,8 +185,8 @@ def _by_colour(mask: Mask, crop: Floats) -> Labels:
     if count < 2:
         return whole
     parts = _nearest(markers, mask)
-    marks = [number for number, window in enumerate(ndimage.find_objects(parts), 1) if _is_mark(parts, number, window)]
-    if not marks:
+    marks = _marks(parts, count)
+    if not len(marks[marks > 0]):
         return parts
     markers[np.isin(markers, marks)] = 0
     return _renumbered(_nearest(markers, mask)) if markers.any() else whole
@@ -202,8 +213,9 @@ def _colours(pixels: Floats) -> NDArray[np.int64]:
 
 
 def _is_thick(part: Mask) -> bool:
-    """Whether some pixel of a part (h, w) is far enough from its outside."""
-    return min(part.shape) >= 2 * _THICK - 1 and bool(ndimage.distance_transform_edt(np.pad(part, 1)).max() >= _THICK)
+    """Whether there are 3 x 3 pixels of a part (h, w) somewhere."""
+    rows = part[:-2] & part[1:-1] & part[2:]
+    return bool((rows[:, :-2] & rows[:, 1:-1] & rows[:, 2:]).any())
 
 
 def _nearest(markers: Labels, mask: Mask) -> Labels:
@@ -212,14 +224,25 @@ def _nearest(markers: Labels, mask: Mask) -> Labels:
     return np.where(mask, markers[rows, columns], 0)
 
 
-def _is_mark(parts: Labels, number: int, window: tuple[slice, slice]) -> bool:
-    """Whether a part lies in another one, as a pip in a die, rather than beside it; its window is the box around it."""
-    around = np.pad(parts, 1)[window[0].start : window[0].stop + 2, window[1].start : window[1].stop + 2]
-    part = around == number
-    rim = around[ndimage.binary_dilation(part) & ~part]
-    return bool(np.bincount(rim, minlength=2)[1:].max() > _ENCLOSED * len(rim))
+def _marks(parts: Labels, count: int) -> NDArray[np.int64]:
+    """Which of the parts 1 to count (h, w) lie in another one, as a pip in a die, rather than beside it."""
+    framed = _framed(parts)
+    borders = np.zeros((count + 1) ** 2, np.int64)  # how many sides of pixels two labels share
+    for first, second in ((framed[1:], framed[:-1]), (framed[:, 1:], framed[:, :-1])):
+        differ = first != second
+        borders += np.bincount(first[differ] * (count + 1) + second[differ], minlength=len(borders))
+    shared = borders.reshape(count + 1, count + 1)
+    shared = shared + shared.T
+    return np.flatnonzero(shared[:, 1:].max(1) > _ENCLOSED * shared.sum(1))
 
 
 def _renumbered(labels: Labels) -> Labels:
     """Labels without gaps; 0 stays."""
     return np.unique(labels, return_inverse=True)[1].reshape(labels.shape).astype(np.int32) + int((labels > 0).all())
+
+
+def _framed(array: NDArray[Any]) -> NDArray[Any]:
+    """An array (h, w) with one more zero on each side."""
+    framed = np.zeros((array.shape[0] + 2, array.shape[1] + 2), array.dtype)
+    framed[1:-1, 1:-1] = array
+    return framed
