@@ -61,6 +61,8 @@ class StillBackground(Background):
     stills: Annotated[int, Field(ge=0)] = 0  # pictures of free pixels, of which every image has the best-fitting one
     still_things: Literal["background", "objects"] = "background"  # whose are small things that stand still
 
+    shadow: Annotated[float, Field(ge=0, lt=1)] = 0.0  # how likely a pixel lies in shadow: the same picture, darker
+
     @model_validator(mode="after")
     def _something_is_left(self) -> "StillBackground":
         if self.components + self.stills == 0:

@@ -64,12 +64,13 @@ class Phases(Section):
         }
         for name, sigma in sigmas.items():
             anneal[f"{name}_sigma"] = f"({sigma} -> {SHARPER * sigma:.4g}):({late(0.0)} -> {late(0.5)})"
-        decay = f"(1.0 -> 0.3):({late(0.0)} -> {late(0.4)}) then (0.3 -> 0.03):({late(0.4)} -> {end})"
+        slower = f"(0.5 -> 0.2):({late(0.0)} -> {late(0.4)}) then (0.2 -> 0.02):({late(0.4)} -> {end})"
+        first = round(0.6 * self.background)
         training = {
             "steps": end,
             "watch_from": sharp,
             "clip_apart": True,
-            "foreground": {"name": "adam", "rate": 5e-4, "decay": decay},
-            "background": {"name": "adam", "rate": 2e-3, "decay": decay},
+            "foreground": {"name": "adam", "rate": 1e-3, "decay": f"(1.0 -> 0.5):({begin} -> {part(0.2)}) then {slower}"},
+            "background": {"name": "adam", "rate": 3e-3, "decay": f"(1.0 -> 0.5):({first} -> {begin}) then {slower}"},
         }
         return {"anneal": anneal, "training": training}

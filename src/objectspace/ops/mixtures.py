@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+DARKEST, LEVELS = 0.3, 8  # of shadows: factors of the light, from the first up to one
 _TINY = 1e-30  # a weight below it counts as none: its gradient is zero, not infinite
 
 
@@ -67,6 +68,24 @@ def mix_components(images: Tensor, means: Tensor, log_masks: Tensor, sigma: floa
     scaled = (images.unsqueeze(1) - means) * (0.5**0.5 / sigma)
     terms = add_in_log_space(log_masks, epsilon) - scaled.square()
     return torch.logsumexp(terms, dim=1) - _log_normaliser(sigma)
+
+
+def in_shadow(images: Tensor, ground: Tensor, plain: Tensor, sigma: float, share: float) -> Tensor:
+    """The log density (B, C, H, W) of a background of which each pixel lies in shadow with probability `share`.
+
+    In shadow the ground (B, C, H, W) is darker by one of LEVELS factors, the same for all channels. `plain` is the log
+    density in the light. Of light and all shadows the likeliest is taken, which bounds the sum over them from below.
+    """
+    if share == 0:
+        return plain
+    channels = images.shape[1]
+    with torch.no_grad():
+        darker = (images * ground).sum(1, keepdim=True) / ground.square().sum(1, keepdim=True).clamp(min=_TINY)
+        step = (1 - DARKEST) / LEVELS
+        darker = DARKEST + step * ((darker - DARKEST) / step).round().clamp(0, LEVELS - 1)
+    lit = plain + math.log1p(-share) / channels
+    dark = gaussian_log_density(images, darker * ground, sigma) + math.log(share / LEVELS) / channels
+    return torch.where(dark.sum(1, keepdim=True) > lit.sum(1, keepdim=True), dark, lit)
 
 
 def gaussian_log_density(values: Tensor, mean: Tensor | float, sigma: float) -> Tensor:

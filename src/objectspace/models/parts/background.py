@@ -105,11 +105,15 @@ class Background(nn.Module):
         return BackgroundOutput(
             means=means,
             log_masks=log_masks,
-            log_density=mix_components(images, means, log_masks, sigma or self.config.sigma, epsilon),
+            log_density=self.log_density(images, means, log_masks, sigma or self.config.sigma, epsilon),
             mask_latent=mask_latent,
             component_latent=component_latent,
             kl=self._kl(mask_latent, component_latent),
         )
+
+    def log_density(self, images: Tensor, means: Tensor, log_masks: Tensor, sigma: float, epsilon: float) -> Tensor:
+        """Of every pixel and channel of images (B, C, H, W), given means and log-masks (B, K, ...): (B, C, H, W)."""
+        return mix_components(images, means, log_masks, sigma, epsilon)
 
     def infer_masks(self, images: Tensor) -> Tensor:
         """Only the log-masks (B, K, 1, H, W) of images, at the posterior means."""
