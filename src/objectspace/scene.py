@@ -28,9 +28,10 @@ SCENE_FORMAT = 1
 class Object:
     """One foreground object.
 
-    `box` is tight around the visible `mask`; `where_box` is what the model's latent says, hidden parts included.
-    `score` is how likely it is there, times the share of it that nothing hides; `depth` grows away from the viewer,
-    `what` (D,) describes the appearance.
+    `box` is tight around the visible `mask`; `where_box` is what the model's latent says, hidden parts included;
+    `whole_box` is tight around the object as drawn, before others hide it. `score` is how likely it is there, times the
+    share of it that nothing hides; `evidence` is how many nats the image gains by it, less what its latents cost;
+    `depth` grows away from the viewer, `what` (D,) describes the appearance.
     """
 
     box: Box
@@ -41,15 +42,16 @@ class Object:
     mask: rle.Mask | None = None  # (H, W), visible pixels
     crop: Picture | None = None  # (h, w, 3)
     label: str | None = None
+    whole_box: Box | None = None
+    evidence: float | None = None  # nats
 
     def __post_init__(self) -> None:
-        for name in ("box", "where_box"):
-            object.__setattr__(self, name, _checked_box(name, getattr(self, name)))
-        for name in ("score", "depth"):
-            value = float(getattr(self, name))
-            if not np.isfinite(value):
-                raise ValueError(f"an object's {name} must be finite, but is {value}")
-            object.__setattr__(self, name, value)
+        for name in ("box", "where_box", "whole_box"):
+            if getattr(self, name) is not None or name != "whole_box":
+                object.__setattr__(self, name, _checked_box(name, getattr(self, name)))
+        for name in ("score", "depth", "evidence"):
+            if getattr(self, name) is not None or name != "evidence":
+                object.__setattr__(self, name, _checked_number(name, getattr(self, name)))
         _freeze(self, "what", np.float32, dimensions=1)
         _freeze(self, "mask", np.bool_, dimensions=2)
         _freeze(self, "crop", np.uint8, dimensions=3)
@@ -85,6 +87,7 @@ class Scene:
     background: Picture | None = None  # (H, W, 3)
     foreground: Picture | None = None  # (H, W, 3) the objects on black
     alpha: NDArray[np.uint8] | None = None  # (H, W) how much of each pixel the foreground takes, 0 to 255
+    unexplained: rle.Mask | None = None  # (H, W) pixels that nobody explains; None: the model knows no such thing
 
     def __post_init__(self) -> None:
         if self.height < 1 or self.width < 1:
@@ -95,12 +98,13 @@ class Scene:
         _freeze(self, "background", np.uint8, dimensions=3)
         _freeze(self, "foreground", np.uint8, dimensions=3)
         _freeze(self, "alpha", np.uint8, dimensions=2)
+        _freeze(self, "unexplained", np.bool_, dimensions=2)
         for array in self._full_size():
             if array is not None and array.shape[:2] != (self.height, self.width):
                 raise ValueError(f"an array of {array.shape[:2]} does not fit a scene of {(self.height, self.width)}")
 
     def _full_size(self) -> Iterable[NDArray[Any] | None]:
-        yield from (self.reconstruction, self.background, self.foreground, self.alpha)
+        yield from (self.reconstruction, self.background, self.foreground, self.alpha, self.unexplained)
         yield from (item.mask for item in self.objects)
         for component in self.components:
             yield from (component.mask, component.image)
@@ -122,9 +126,20 @@ class Scene:
         return np.array([item.where_box for item in self.found], np.float64).reshape(-1, 4)
 
     @property
+    def whole_boxes(self) -> NDArray[np.float64]:
+        """The boxes around whole objects, the latents' where there are none, (M, 4)."""
+        boxes = [item.where_box if item.whole_box is None else item.whole_box for item in self.found]
+        return np.array(boxes, np.float64).reshape(-1, 4)
+
+    @property
     def scores(self) -> NDArray[np.float64]:
-        """The presence probabilities, (M,)."""
+        """How likely each is there and can be seen, (M,)."""
         return np.array([item.score for item in self.found], np.float64)
+
+    @property
+    def unexplained_share(self) -> float | None:
+        """How many of the pixels nobody explains, from 0 to 1; None where the model knows no such thing."""
+        return None if self.unexplained is None else float(self.unexplained.mean())
 
     def to_json(self) -> str:
         """The scene as text; masks as COCO run lengths, pictures as PNG in base64."""
@@ -141,6 +156,8 @@ class Scene:
             "background": _picture_to_text(self.background),
             "foreground": _picture_to_text(self.foreground),
             "alpha": _picture_to_text(self.alpha),
+            "unexplained": None if self.unexplained is None else rle.encode(self.unexplained),
+            "unexplained_share": self.unexplained_share,
         }
         return json.dumps(content)
 
@@ -163,6 +180,7 @@ class Scene:
                 background=_picture_from_text(content["background"]),
                 foreground=_picture_from_text(content["foreground"]),
                 alpha=_picture_from_text(content["alpha"], mode="L"),
+                unexplained=_optional_mask(content.get("unexplained"), size),
             )
         except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
             raise UserError(f"this is not a scene that can be read: {type(error).__name__}: {error}") from error
@@ -174,6 +192,8 @@ def _object_to_dict(item: Object) -> dict[str, Any]:
         "where_box": list(item.where_box),
         "score": item.score,
         "depth": item.depth,
+        "whole_box": None if item.whole_box is None else list(item.whole_box),
+        "evidence": item.evidence,
         "label": item.label,
         "what": None if item.what is None else [float(value) for value in item.what],
         "mask": None if item.mask is None else rle.encode(item.mask),
@@ -189,9 +209,15 @@ def _object_from_dict(content: dict[str, Any], size: tuple[int, int]) -> Object:
         depth=content["depth"],
         label=content["label"],
         what=None if content["what"] is None else np.asarray(content["what"], np.float32),
-        mask=None if content["mask"] is None else _mask_from(content["mask"], size),
+        mask=_optional_mask(content["mask"], size),
         crop=_picture_from_text(content["crop"]),
+        whole_box=content.get("whole_box"),  # neither is in scenes of earlier versions
+        evidence=content.get("evidence"),
     )
+
+
+def _optional_mask(code: rle.RunLength | None, size: tuple[int, int]) -> rle.Mask | None:
+    return None if code is None else _mask_from(code, size)
 
 
 def _mask_from(code: rle.RunLength, size: tuple[int, int]) -> rle.Mask:
@@ -222,6 +248,12 @@ def _checked_box(name: str, box: Iterable[float]) -> Box:
     if len(values) != 4 or not all(np.isfinite(values)) or values[2] < values[0] or values[3] < values[1]:
         raise ValueError(f"an object's {name} must be finite x0 <= x1, y0 <= y1, but is {values}")
     return values[0], values[1], values[2], values[3]
+
+
+def _checked_number(name: str, value: float) -> float:
+    if not np.isfinite(value := float(value)):
+        raise ValueError(f"an object's {name} must be finite, but is {value}")
+    return value
 
 
 def _freeze(record: object, name: str, dtype: type[np.generic], dimensions: int) -> None:

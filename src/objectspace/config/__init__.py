@@ -5,7 +5,7 @@ holds only what differs. Reading, overriding and printing recipes is in `recipe_
 """
 
 from objectspace.config.anneal import Anneal, Stage
-from objectspace.config.background import Background, StillBackground
+from objectspace.config.background import Background, Behind, StillBackground
 from objectspace.config.base import Layers, ModelConfig, Section
 from objectspace.config.genesis import Geco, Genesis
 from objectspace.config.grid import Foreground, GridConfig, Init
@@ -18,6 +18,7 @@ from objectspace.config.spair import PatchBackground, SequentialConfig, SingleBa
 __all__ = [
     "Anneal",
     "Background",
+    "Behind",
     "Data",
     "Foreground",
     "Geco",

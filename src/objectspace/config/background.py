@@ -12,6 +12,7 @@ class Behind(Section):
     """What every background has."""
 
     sigma: Positive = 0.15  # standard deviation of a background pixel
+    shadow: Annotated[float, Field(ge=0, lt=1)] = 0.0  # how likely a pixel lies in shadow: the same picture, darker
 
     def sigma_at(self, stage: Stage) -> float:
         """The stdev of a background pixel: the annealed one, where the recipe anneals it."""
@@ -60,8 +61,6 @@ class StillBackground(Background):
     components: Annotated[int, Field(ge=0)] = 5  # 0: stills alone
     stills: Annotated[int, Field(ge=0)] = 0  # pictures of free pixels, of which every image has the best-fitting one
     still_things: Literal["background", "objects"] = "background"  # whose are small things that stand still
-
-    shadow: Annotated[float, Field(ge=0, lt=1)] = 0.0  # how likely a pixel lies in shadow: the same picture, darker
 
     @model_validator(mode="after")
     def _something_is_left(self) -> "StillBackground":

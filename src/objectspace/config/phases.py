@@ -70,7 +70,11 @@ class Phases(Section):
             "steps": end,
             "watch_from": sharp,
             "clip_apart": True,
-            "foreground": {"name": "adam", "rate": 1e-3, "decay": f"(1.0 -> 0.5):({begin} -> {part(0.2)}) then {slower}"},
+            "foreground": {
+                "name": "adam",
+                "rate": 1e-3,
+                "decay": f"(1.0 -> 0.5):({begin} -> {part(0.2)}) then {slower}",
+            },
             "background": {"name": "adam", "rate": 3e-3, "decay": f"(1.0 -> 0.5):({first} -> {begin}) then {slower}"},
         }
         return {"anneal": anneal, "training": training}

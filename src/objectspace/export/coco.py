@@ -1,7 +1,9 @@
 """Objects as COCO annotations: boxes, run-length masks, scores; the category is the label, or `object` without one.
 
 Reads records, gives one JSON file that the usual tools load. `bbox` (x, y, width, height) is tight around the visible
-mask, as COCO has it; `where_bbox` is the model's own box, hidden parts included. Ids count from 1.
+mask, as COCO has it; `where_bbox` is the model's own box, hidden parts included, `whole_bbox` is tight around the
+object before others hide it; `evidence` is what it is worth in nats. The latter two are there where they are known. Ids
+count from 1.
 """
 
 import json
@@ -73,7 +75,7 @@ def _annotations(records: Iterable[Record], numbers: Mapping[str, int]) -> Itera
 
 
 def _annotation(item: Found) -> dict[str, Any]:
-    annotation = {
+    annotation: dict[str, Any] = {
         "iscrowd": 0,
         "bbox": _coco_box(item.box),
         "where_bbox": _coco_box(item.where_box),
@@ -81,6 +83,10 @@ def _annotation(item: Found) -> dict[str, Any]:
         "score": item.score,
         "depth": item.depth,
     }
+    if item.whole_box is not None:
+        annotation["whole_bbox"] = _coco_box(item.whole_box)
+    if item.evidence is not None:
+        annotation["evidence"] = item.evidence
     return annotation if item.mask is None else annotation | {"segmentation": dict(item.mask)}
 
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from objectspace.export.record import Record
 from objectspace.files import write_atomically
 
-COLUMNS = ("file_name", "frame", "width", "height", "objects", "mean_score", "covered")
+COLUMNS = ("file_name", "frame", "width", "height", "objects", "mean_score", "covered", "mean_evidence")
 
 
 def write_counts(path: Path, records: Iterable[Record]) -> None:
-    """Write the table, a line an image; `covered` is the part of its pixels that objects take."""
+    """Write the table, a line an image; `covered` is the part of its pixels that objects take.
+
+    `mean_evidence` is what objects are worth on average, in nats, where that is known.
+    """
     write_atomically(path, _lines(records))
 
 
@@ -22,8 +25,11 @@ def _lines(records: Iterable[Record]) -> Iterator[bytes]:
         count = len(record.objects)
         mean = f"{sum(item.score for item in record.objects) / count:.4f}" if count else ""
         covered = sum(item.area for item in record.objects) / (record.width * record.height)
+        worth = [item.evidence for item in record.objects if item.evidence is not None]
+        evidence = f"{sum(worth) / len(worth):.1f}" if worth else ""
         frame = "" if record.frame is None else record.frame
-        yield _line((record.file_name, frame, record.width, record.height, count, mean, f"{covered:.4f}"))
+        size = record.width, record.height
+        yield _line((record.file_name, frame, *size, count, mean, f"{covered:.4f}", evidence))
 
 
 def _line(values: Iterable[object]) -> bytes:

@@ -4,7 +4,9 @@
     what         (n, D) float32   what it looks like
     boxes        (n, 4) float32   x0 y0 x1 y1, visible
     where_boxes  (n, 4) float32   hidden parts included
+    whole_boxes  (n, 4) float32   tight around the object before others hide it; where unknown, the one before
     scores       (n,) float32
+    evidence     (n,) float32     nats, NaN where unknown
     depths       (n,) float32     smaller is nearer
 
 The metadata holds `model` and, as a JSON list, `names`: the images' file names. It is written here rather than by the
@@ -31,7 +33,9 @@ _COLUMNS: dict[str, tuple[str, Callable[[Record], NDArray[Any]]]] = {
     "what": ("F32", lambda record: record.what),
     "boxes": ("F32", lambda record: np.array([item.box for item in record.objects])),
     "where_boxes": ("F32", lambda record: np.array([item.where_box for item in record.objects])),
+    "whole_boxes": ("F32", lambda record: np.array([item.whole_box or item.where_box for item in record.objects])),
     "scores": ("F32", lambda record: np.array([item.score for item in record.objects])),
+    "evidence": ("F32", lambda record: np.array([_known(item.evidence) for item in record.objects])),
     "depths": ("F32", lambda record: np.array([item.depth for item in record.objects])),
 }
 _DTYPES = {"I64": "<i8", "F32": "<f4"}
@@ -63,9 +67,13 @@ def _header(records: Iterable[Record], model: str) -> dict[str, Any]:
             names.append(record.file_name)
     listed = json.dumps(names) if size <= LARGEST_NAMES else TOO_MANY
     header: dict[str, Any] = {"__metadata__": {"made_by": "objectspace", "model": model, "names": listed}}
-    widths, end = {"what": (dim,), "boxes": (4,), "where_boxes": (4,)}, 0
+    widths, end = {"what": (dim,), "boxes": (4,), "where_boxes": (4,), "whole_boxes": (4,)}, 0
     for name, (dtype, _) in _COLUMNS.items():
         shape = [count, *widths.get(name, ())]
         start, end = end, end + math.prod(shape) * np.dtype(_DTYPES[dtype]).itemsize
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
     return header
+
+
+def _known(evidence: float | None) -> float:
+    return math.nan if evidence is None else evidence

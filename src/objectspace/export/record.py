@@ -4,7 +4,7 @@ Convention: boxes x0 y0 x1 y1 in pixels, as in a `Scene`. Shapes: M objects, D l
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ class Found:
     depth: float
     mask: rle.RunLength | None
     label: str | None = None
+    whole_box: Box | None = None
+    evidence: float | None = None  # nats
 
     @property
     def area(self) -> float:
@@ -58,8 +60,7 @@ def found(scene: Scene) -> tuple[tuple[Found, ...], NDArray[np.float32]]:
 
 def to_text(objects: tuple[Found, ...]) -> str:
     """Objects as one line of JSON."""
-    rows = [[item.box, item.where_box, item.score, item.depth, item.mask, item.label] for item in objects]
-    return json.dumps(rows)
+    return json.dumps([[getattr(item, field.name) for field in fields(Found)] for item in objects])
 
 
 def from_text(text: str) -> tuple[Found, ...]:
@@ -69,8 +70,18 @@ def from_text(text: str) -> tuple[Found, ...]:
 
 def _found(item: Object) -> Found:
     mask = None if item.mask is None else rle.encode(item.mask)
-    return Found(item.box, item.where_box, item.score, item.depth, mask, item.label)
+    return Found(item.box, item.where_box, item.score, item.depth, mask, item.label, item.whole_box, item.evidence)
 
 
-def _from_row(box: Any, where_box: Any, score: float, depth: float, mask: Any, label: str | None = None) -> Found:
-    return Found(tuple(box), tuple(where_box), score, depth, mask, label)
+def _from_row(
+    box: Any,
+    where_box: Any,
+    score: float,
+    depth: float,
+    mask: Any,
+    label: str | None = None,
+    whole_box: Any = None,
+    evidence: float | None = None,
+) -> Found:
+    whole = None if whole_box is None else tuple(whole_box)
+    return Found(tuple(box), tuple(where_box), score, depth, mask, label, whole, evidence)

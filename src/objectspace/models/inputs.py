@@ -24,11 +24,23 @@ from objectspace.models.base import Input
 
 @dataclass(frozen=True)
 class Prepared:
-    """An image at the model's size, and the size it had."""
+    """An image at the model's size, and as it was."""
 
     image: Tensor  # (3, H, W) in [0, 1]
-    height: int
-    width: int
+    photo: Tensor  # (3, height, width), the same, or bytes, which take less room
+
+    @property
+    def height(self) -> int:
+        return self.photo.shape[1]
+
+    @property
+    def width(self) -> int:
+        return self.photo.shape[2]
+
+    @property
+    def pixels(self) -> Tensor:
+        """The photo in [0, 1]: (3, height, width)."""
+        return self.photo if self.photo.is_floating_point() else self.photo.to(self.image) / 255
 
 
 def as_list(images: Input | Sequence[Input]) -> list[Input]:
@@ -50,7 +62,8 @@ def prepare(image: Input, size: tuple[int, int], number: int = 0) -> Prepared:
     height, width = pixels.shape[1:]
     if height < 1 or width < 1:
         raise UserError(f"image {number} has no pixels: its size is {height} x {width}")
-    return Prepared(resize(pixels, size), height, width)
+    resized = resize(pixels, size)
+    return Prepared(resized, pixels if resized is pixels else (pixels * 255).round().to(torch.uint8))
 
 
 def resize(pixels: Tensor, size: tuple[int, int]) -> Tensor:

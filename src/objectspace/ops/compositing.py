@@ -31,6 +31,10 @@ class Composite:
     alpha: Tensor  # (B, 1, H, W)
     total: Tensor  # (B, 1, H, W) sum of all shifted weights
 
+    def __getitem__(self, number: int) -> "Composite":
+        """One image's, (C, H, W) and so on."""
+        return Composite(self.image[number], self.alpha[number], self.total[number])
+
 
 def colour_of(premultiplied: Tensor, alpha: Tensor) -> Tensor:
     """The colours (..., C, H, W) of premultiplied pictures and alphas (..., 1, H, W); black where there is nothing."""

@@ -70,6 +70,21 @@ def mix_components(images: Tensor, means: Tensor, log_masks: Tensor, sigma: floa
     return torch.logsumexp(terms, dim=1) - _log_normaliser(sigma)
 
 
+def mix_shaded(
+    images: Tensor, means: Tensor, log_masks: Tensor, sigma: float, shadow: float, epsilon: float = 0.0
+) -> Tensor:
+    """`mix_components`, of which each pixel lies in shadow with probability `shadow`: see `in_shadow`."""
+    plain = mix_components(images, means, log_masks, sigma, epsilon)
+    return in_shadow(images, (log_masks.exp() * means).sum(1), plain, sigma, shadow) if shadow else plain
+
+
+def shades(images: Tensor, ground: Tensor) -> Tensor:
+    """How much darker than the ground (B, C, H, W) images (B, C, H, W) are, as shadows go: (B, 1, H, W), below 1."""
+    darker = (images * ground).sum(1, keepdim=True) / ground.square().sum(1, keepdim=True).clamp(min=_TINY)
+    step = (1 - DARKEST) / LEVELS
+    return DARKEST + step * ((darker - DARKEST) / step).round().clamp(0, LEVELS - 1)
+
+
 def in_shadow(images: Tensor, ground: Tensor, plain: Tensor, sigma: float, share: float) -> Tensor:
     """The log density (B, C, H, W) of a background of which each pixel lies in shadow with probability `share`.
 
@@ -80,9 +95,7 @@ def in_shadow(images: Tensor, ground: Tensor, plain: Tensor, sigma: float, share
         return plain
     channels = images.shape[1]
     with torch.no_grad():
-        darker = (images * ground).sum(1, keepdim=True) / ground.square().sum(1, keepdim=True).clamp(min=_TINY)
-        step = (1 - DARKEST) / LEVELS
-        darker = DARKEST + step * ((darker - DARKEST) / step).round().clamp(0, LEVELS - 1)
+        darker = shades(images, ground)
     lit = plain + math.log1p(-share) / channels
     dark = gaussian_log_density(images, darker * ground, sigma) + math.log(share / LEVELS) / channels
     return torch.where(dark.sum(1, keepdim=True) > lit.sum(1, keepdim=True), dark, lit)

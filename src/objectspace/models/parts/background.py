@@ -17,7 +17,7 @@ from objectspace.models.parts.cells import Gaussian, gaussian
 from objectspace.nn.broadcast import BroadcastDecoder
 from objectspace.nn.stacks import halving_encoder
 from objectspace.nn.subpixel import PictureDecoder
-from objectspace.ops.mixtures import add_in_log_space, mix_components, stick_breaking
+from objectspace.ops.mixtures import add_in_log_space, mix_shaded, stick_breaking
 
 LEAST_STD = 1e-4
 MASK_EPSILON = 1e-5  # added to a mask before its logarithm enters the component encoder
@@ -105,15 +105,11 @@ class Background(nn.Module):
         return BackgroundOutput(
             means=means,
             log_masks=log_masks,
-            log_density=self.log_density(images, means, log_masks, sigma or self.config.sigma, epsilon),
+            log_density=mix_shaded(images, means, log_masks, sigma or self.config.sigma, self.config.shadow, epsilon),
             mask_latent=mask_latent,
             component_latent=component_latent,
             kl=self._kl(mask_latent, component_latent),
         )
-
-    def log_density(self, images: Tensor, means: Tensor, log_masks: Tensor, sigma: float, epsilon: float) -> Tensor:
-        """Of every pixel and channel of images (B, C, H, W), given means and log-masks (B, K, ...): (B, C, H, W)."""
-        return mix_components(images, means, log_masks, sigma, epsilon)
 
     def infer_masks(self, images: Tensor) -> Tensor:
         """Only the log-masks (B, K, 1, H, W) of images, at the posterior means."""

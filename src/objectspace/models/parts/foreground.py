@@ -114,13 +114,25 @@ class Foreground(nn.Module):
         cells: Cells = self.heads(self.encoder(images), temperature, sample, generator)
         return cells
 
-    def find(self, images: Tensor, temperature: float, threshold: float) -> Drawables:
+    def find(self, images: Tensor, stage: Stage, threshold: float) -> Drawables:
         """The objects whose presence probability exceeds `threshold`, at the posterior means."""
-        cells, found = self.look(images, lambda cells: above(cells.probability, threshold), temperature, False, None)
-        presence = cells.probability.flatten()[found.chosen.flat]
-        what = found.what.value
+
+        def pick(cells: Cells) -> Chosen:
+            return above(cells.probability, threshold)
+
+        cells, found = self.look(images, pick, stage.temperature, False, None)
+        terms = cells.kl(stage, self.config.scale_std_at(stage), stage.presence_prior)
+        own = (of_chosen(term, found.chosen) for name, term in terms.items() if name != "presence")
         return Drawables(
-            found.chosen.image, found.where, found.frame, found.depth, presence, what, found.picture, found.alpha
+            image=found.chosen.image,
+            where=found.where,
+            frame=found.frame,
+            depth=found.depth,
+            presence=of_chosen(cells.probability, found.chosen),
+            what=found.what.value,
+            picture=found.picture,
+            alpha=found.alpha,
+            cost=sum(own, found.what.kl(0.0, 1.0)),
         )
 
     def look(

@@ -199,20 +199,27 @@ class GridModel(SceneModel):
         *,
         background: bool = True,
         pictures: bool = True,
-        least_pixels: float = 10,
-        least_visible: float = 0.3,
+        price: float | None = scenes.PRICE,
+        published: bool = False,
         batch: int = 16,
     ) -> list[Scene]:
         """Take images apart: PIL images, paths, uint8 arrays (H, W, 3) or float tensors (3, H, W) of any sizes.
 
-        An object is a cell whose presence probability exceeds `threshold`. Those with fewer than `least_pixels` visible
-        pixels (at the model's size), or with less than `least_visible` of their mask visible, are dropped as
-        duplicates hidden behind others. Boxes and masks are in the pixels of the image as given.
+        An object is a cell whose presence probability exceeds `threshold` and that is worth its price: by it the image
+        must gain `price` nats for every pixel that it draws (hidden ones included, at the model's size), and
+        `worth.LEAST_PRICE` at least, beyond what its latents cost. The least worthy go first, and what is left is
+        weighed again, so that of two that draw the same thing one stays. Those of which no pixel is seen are dropped,
+        too. Without a price (None) every cell above the threshold is there, and its score is its presence probability.
 
-        What is not asked for is not computed. Without `background` there are no components, no background and no
+        Masks are made of the image as given: a pixel is an object's if that explains it better than everything else
+        together. Boxes and masks are in the pixels of the image as given.
+
+        `published` is the rule of the published evaluation: no price, and each `box` is the latents' own `where_box`.
+
+        What is not asked for is not made. Without `background` there are no components, no background and no
         reconstruction; without `pictures` there are boxes, masks and latents only. What is left stays the same.
         """
-        wanted = scenes.Wanted(threshold, least_pixels, least_visible, background, pictures)
+        wanted = scenes.Wanted(threshold, price, background, pictures, published)
         return scenes.decompose(self, images, wanted, batch)
 
     def render(self, scene: Scene) -> Picture:

@@ -20,6 +20,13 @@ class Backdrops:
     masks: Tensor  # (B, K, H, W)
     means: Tensor | None  # (B, K, C, H, W), None where no pictures are wanted
 
+    @property
+    def image(self) -> Tensor:
+        """The mean of the mixture (B, C, H, W)."""
+        if self.means is None:
+            raise ValueError("backgrounds without pictures have no image")
+        return (self.masks.unsqueeze(-3) * self.means).sum(-4)
+
     def __getitem__(self, index: Tensor) -> Backdrops:
         return Backdrops(self.masks[index], None if self.means is None else self.means[index])
 

@@ -1,7 +1,8 @@
 """From latents to `Scene`s and back: decompose, render, sample.
 
-Only what is asked for is computed: boxes and masks need no background and no pictures, and only the cells that hold an
-object are looked at. Images of one size are worked on together. Shapes: B images, K components, C H W image, D latent.
+Only what is asked for is made, and only the cells that hold an object are looked at. Which objects there are is decided
+at the model's size, which pixels are theirs at the image's own. Images of one size are worked on together. Shapes:
+B images, M objects, K components, C H W image, D latent.
 """
 
 from __future__ import annotations
@@ -18,15 +19,19 @@ from torch import Tensor
 from objectspace.errors import UserError
 from objectspace.models.base import Input
 from objectspace.models.inputs import Prepared, as_list, prepare, resize
-from objectspace.models.parts.drawing import Drawables, Visible, draw, look
+from objectspace.models.parts import worth
+from objectspace.models.parts.drawing import Drawables, draw
 from objectspace.models.parts.pictures import Backdrops, evaluating, swap, to_bytes, to_picture
+from objectspace.models.parts.visible import SHARPEST, Look, Visible, look
 from objectspace.ops import geometry
 from objectspace.ops.compositing import Composite
+from objectspace.rle import Mask
 from objectspace.scene import Component, Object, Picture, Scene
 
 if TYPE_CHECKING:
     from objectspace.models.parts.grid import GridModel
 
+PRICE = 0.75  # nats a pixel; chosen on the shipped weights, where 0.5 to 1 do as well
 _ANYWHERE = 1e6  # pixels; boxes are cut off there, so that they stay finite
 _CANVAS = 2**22  # pixels that are drawn together, so that memory does not grow with the batch
 
@@ -36,16 +41,44 @@ class Wanted:
     """What is asked of `decompose`; see `GridModel.decompose`."""
 
     threshold: float = 0.5
-    least_pixels: float = 10
-    least_visible: float = 0.3
+    price: float | None = None  # nats a pixel; None: nothing is removed
     background: bool = True
     pictures: bool = True
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is in some images."""
+
+    objects: Drawables
+    backdrops: Backdrops
+    evidence: Tensor | None = None  # (M,) nats; None where no image was looked at
+    prices: Tensor | None = None  # (M,) nats that each had to be worth; None: nothing was asked for
+
+    def among(self, numbers: Sequence[int]) -> Found:
+        """What is in the images `numbers`, rising, which are counted from 0 again."""
+        index = torch.tensor(numbers, device=self.objects.image.device)
+        mine = torch.isin(self.objects.image, index).nonzero().flatten()
+        objects = self.objects[mine]
+        objects = replace(objects, image=torch.searchsorted(index, objects.image))
+        evidence, prices = (None if values is None else values[mine] for values in (self.evidence, self.prices))
+        return Found(objects, self.backdrops[index], evidence, prices)
+
+    @property
+    def surety(self) -> Tensor:
+        """How likely each is there (M,): its presence, and less if it is hardly worth its price."""
+        if self.evidence is None or self.prices is None:
+            return self.objects.presence
+        return self.objects.presence * -torch.expm1(-self.evidence / self.prices)
 
 
 def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:
     """See `GridModel.decompose`."""
     if not 0 <= wanted.threshold <= 1:
         raise UserError(f"threshold is a probability between 0 and 1, not {wanted.threshold}")
+    if wanted.price is not None and not wanted.price >= 0:
+        raise UserError(f"price is how many nats a pixel of an object must be worth, at least 0, not {wanted.price}")
     if batch < 1:
         raise UserError(f"batch is how many images are worked on at a time, at least 1, not {batch}")
     inputs = as_list(images)
@@ -56,13 +89,12 @@ def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted,
                 prepare(image, model.config.image_size, start + number)
                 for number, image in enumerate(inputs[start : start + batch])
             ]
-            objects, backdrops = _infer(model, prepared, wanted)
+            found = _infer(model, prepared, wanted)
             made: dict[int, Scene] = {}
-            for numbers, size in _of_one_size(prepared):
-                index = torch.tensor(numbers, device=objects.image.device)
-                chosen = objects[torch.isin(objects.image, index).nonzero().flatten()]
-                behind = None if backdrops is None else backdrops[index]
-                made |= zip(numbers, _scenes(model, chosen, numbers, behind, size, wanted), strict=True)
+            for numbers in _of_one_size(prepared):
+                photos = torch.stack([prepared[number].pixels for number in numbers])
+                photos = swap(model.config, photos.to(found.backdrops.masks))
+                made |= zip(numbers, _scenes(model, found.among(numbers), photos, wanted), strict=True)
             scenes += [made[number] for number in range(len(prepared))]
     return scenes
 
@@ -92,10 +124,11 @@ def render(model: GridModel, scene: Scene) -> Picture:
             what=what,
             picture=picture,
             alpha=alpha,
+            cost=like.new_zeros(len(what)),
         )
         background = torch.from_numpy(scene.background.copy()).to(like).permute(2, 0, 1) / 255
         layers = draw(objects, _cells(model), (1, *size))
-        return to_picture(model.config, _over(layers, 0, swap(model.config, background)))
+        return to_picture(model.config, _over(model, layers, swap(model.config, background[None]))[0])
 
 
 def sample(model: GridModel, count: int, generator: torch.Generator | None, objects: float | None) -> list[Scene]:
@@ -112,7 +145,6 @@ def sample(model: GridModel, count: int, generator: torch.Generator | None, obje
         return torch.randn(*shape, generator=generator, dtype=like.dtype, device=like.device)
 
     scenes: list[Scene] = []
-    everything = Wanted(least_pixels=0, least_visible=0)
     with evaluating(model):
         for _ in range(count):
             present = torch.rand(cells, generator=generator, device=like.device) < probability
@@ -121,22 +153,30 @@ def sample(model: GridModel, count: int, generator: torch.Generator | None, obje
             depth, what = normal(cells)[present], normal(cells, model.config.foreground.what_dim)[present]
             image = torch.zeros(len(what), dtype=torch.long, device=like.device)
             frame, presence = model.foreground.frame(where), torch.ones_like(depth)
-            drawn = Drawables(image, where, frame, depth, presence, what, *model.foreground.decode(what))
-            scenes += _scenes(
-                model, drawn, [0], model.generate_background(generator), model.config.image_size, everything
-            )
+            looks, cost = model.foreground.decode(what), torch.zeros_like(depth)
+            drawn = Drawables(image, where, frame, depth, presence, what, *looks, cost)
+            backdrops = model.generate_background(generator)
+            layers = draw(drawn, _cells(model), (1, *model.config.image_size))
+            photo = _over(model, layers, backdrops.image)
+            scenes += _scenes(model, Found(drawn, backdrops), photo, Wanted())
     return scenes
 
 
-def _infer(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> tuple[Drawables, Backdrops | None]:
+def _infer(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> Found:
+    """The objects of some images that are worth their price, and what is behind them."""
     like = next(model.parameters())
     images = swap(model.config, torch.stack([item.image for item in prepared]).to(like))
     images = images.contiguous(memory_format=torch.channels_last)
-    objects = model.foreground.find(images, model.final.temperature, wanted.threshold)
-    return objects, model.infer_background(images, wanted.pictures) if wanted.background else None
+    objects = model.foreground.find(images, model.final, wanted.threshold)
+    backdrops = model.infer_background(images, True)
+    behind = worth.behind(model, images, backdrops)
+    if wanted.price is None or wanted.published:
+        return Found(objects, backdrops, worth.worth(model, objects, images, behind))
+    objects, evidence, prices = worth.prune(model, objects, images, behind, wanted.price)
+    return Found(objects, backdrops, evidence, prices)
 
 
-def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[tuple[list[int], tuple[int, int]]]:
+def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[list[int]]:
     """The images of a batch in groups that are drawn together."""
     by_size: dict[tuple[int, int], list[int]] = {}
     for number, item in enumerate(prepared):
@@ -144,32 +184,33 @@ def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[tuple[list[int], tupl
     for size, numbers in by_size.items():
         together = max(1, _CANVAS // (size[0] * size[1]))
         for start in range(0, len(numbers), together):
-            yield numbers[start : start + together], size
+            yield numbers[start : start + together]
 
 
-def _scenes(
-    model: GridModel,
-    objects: Drawables,
-    numbers: Sequence[int],
-    backdrops: Backdrops | None,
-    size: tuple[int, int],
-    wanted: Wanted,
-) -> Iterator[Scene]:
-    """The scenes of the images `numbers`, rising and all of one size, from all their objects."""
-    cells, shape = _cells(model), (len(numbers), *size)
-    objects = replace(objects, image=torch.searchsorted(objects.image.new_tensor(numbers), objects.image))
-    seen = look(objects, cells, shape)
-    scale = size[0] * size[1] / (model.config.image_size[0] * model.config.image_size[1])
-    large = seen.area >= max(1, wanted.least_pixels * scale)
-    kept = np.flatnonzero(large & (seen.area >= wanted.least_visible * seen.whole))
-    objects = objects[torch.from_numpy(kept)]
-    layers = draw(objects, cells, shape) if wanted.pictures else None
-    records = _objects(model, objects, seen, kept, size, wanted.pictures)
-    first = np.searchsorted(objects.image.cpu().numpy(), range(len(numbers) + 1))
-    for number in range(len(numbers)):
+def _scenes(model: GridModel, found: Found, photos: Tensor, wanted: Wanted) -> Iterator[Scene]:
+    """The scenes of photos (B, C, H, W), all of one size, from what was found in them."""
+    size = photos.shape[2], photos.shape[3]
+    config, final = model.config, model.final
+    how = Look(
+        cells=_cells(model),
+        objects=min(SHARPEST, config.foreground.sigma_at(final)),
+        background=min(SHARPEST, config.background.sigma_at(final)),
+        unknown=final.unknown,
+        shadow=config.background.shadow,
+    )
+    seen = look(found.objects, photos, found.backdrops, how)
+    kept = np.flatnonzero((seen.area > 0) | (found.prices is None))
+    records = _objects(model, found, seen, kept, size, wanted)
+    objects = found.objects[torch.from_numpy(kept).to(found.objects.image.device)]
+    layers = draw(objects, how.cells, (len(photos), *size)) if wanted.pictures else None
+    first = np.searchsorted(objects.image.cpu().numpy(), range(len(photos) + 1))
+    for number in range(len(photos)):
         mine = records[first[number] : first[number + 1]]
-        backdrop = None if backdrops is None else backdrops[torch.tensor(number)]
-        yield _scene(model, mine, backdrop, layers, number, size)
+        backdrop = found.backdrops[torch.tensor(number)] if wanted.background else None
+        if backdrop is not None and not wanted.pictures:
+            backdrop = Backdrops(backdrop.masks, None)
+        unexplained = (seen.unexplained[number] > 0.5).cpu().numpy() if final.unknown else None
+        yield _scene(model, mine, backdrop, layers, number, size, unexplained)
 
 
 def _scene(
@@ -179,9 +220,11 @@ def _scene(
     layers: Composite | None,
     number: int,
     size: tuple[int, int],
+    unexplained: Mask | None,
 ) -> Scene:
     """One scene: `layers` holds its drawn objects at `number`, `backdrop` its own background (K, ...)."""
     components: tuple[Component, ...] = ()
+    layer = None if layers is None else layers[number]
     background = None
     if backdrop is not None:
         owners = resize(backdrop.masks, size).argmax(0).cpu().numpy()
@@ -191,7 +234,7 @@ def _scene(
         pictures: list[Picture | None] = [None] * len(backdrop.masks)
         if backdrop.means is not None:
             pictures = [to_picture(model.config, resize(mean, size)) for mean in backdrop.means]
-            background = resize((backdrop.masks[:, None] * backdrop.means).sum(0), size)
+            background = resize(backdrop.image, size)
         components = tuple(Component((owners == k) & free, picture) for k, picture in enumerate(pictures))
     return Scene(
         height=size[0],
@@ -199,33 +242,47 @@ def _scene(
         objects=objects,
         components=components,
         reconstruction=None
-        if layers is None or background is None
-        else to_picture(model.config, _over(layers, number, background)),
+        if layer is None or background is None
+        else to_picture(model.config, _over(model, layer, background)),
         background=None if background is None else to_picture(model.config, background),
-        foreground=None if layers is None else to_picture(model.config, layers.image[number]),
-        alpha=None if layers is None else to_bytes(layers.alpha[number, 0]),
+        foreground=None if layer is None else to_picture(model.config, layer.image),
+        alpha=None if layer is None else to_bytes(layer.alpha[0]),
+        unexplained=unexplained,
     )
 
 
 def _objects(
-    model: GridModel, objects: Drawables, seen: Visible, kept: NDArray[np.int64], size: tuple[int, int], pictures: bool
+    model: GridModel, found: Found, seen: Visible, kept: NDArray[np.int64], size: tuple[int, int], wanted: Wanted
 ) -> tuple[Object, ...]:
-    """The kept objects of all images; `kept` are their numbers in `seen`."""
-    where_boxes = geometry.to_boxes(objects.where, *size).clamp(-_ANYWHERE, _ANYWHERE).tolist()
-    scores = (objects.presence.cpu().numpy() * (seen.area / seen.whole.clip(1))[kept]).tolist()
-    depths, boxes = objects.depth.tolist(), seen.boxes[kept].tolist()
+    """The kept objects of all images; `kept` are their numbers in `found` and `seen`."""
+    objects = found.objects[torch.from_numpy(kept).to(found.objects.image.device)]
+    latent = geometry.to_boxes(objects.where, *size).clamp(-_ANYWHERE, _ANYWHERE).double().cpu().numpy()
+    boxes = np.where((seen.area[kept] > 0)[:, None] & (not wanted.published), seen.boxes[kept], latent)
+    whole = np.where(np.isnan(seen.whole[kept]), latent, seen.whole[kept])
+    scores = found.surety.double().cpu().numpy()[kept] * (1 if found.prices is None else seen.share[kept])
+    evidence = [None] * len(kept) if found.evidence is None else found.evidence.cpu().numpy()[kept].tolist()
+    crops = [to_picture(model.config, crop) if wanted.pictures else None for crop in objects.picture * objects.alpha]
     what, masks = objects.what.float().cpu().numpy(), seen.masks(kept, size)
-    crops: list[Picture | None] = [None] * len(kept)
-    if pictures:
-        crops = [to_picture(model.config, crop) for crop in objects.picture * objects.alpha]
-    rows = zip(boxes, where_boxes, scores, depths, what, masks, crops, strict=True)
-    return tuple(Object(*row) for row in rows)
+    return tuple(
+        Object(
+            box=boxes[number],
+            where_box=latent[number],
+            score=scores[number],
+            depth=float(objects.depth[number]),
+            what=what[number],
+            mask=masks[number],
+            crop=crops[number],
+            whole_box=whole[number],
+            evidence=evidence[number],
+        )
+        for number in range(len(kept))
+    )
 
 
-def _over(layers: Composite, number: int, background: Tensor) -> Tensor:
-    """The objects of one image over its background (C, H, W), mixed as the model mixes them: (C, H, W)."""
-    alpha = layers.alpha[number]
-    return alpha * layers.image[number] + (1 - alpha) * background
+def _over(model: GridModel, layers: Composite, background: Tensor) -> Tensor:
+    """Objects over backgrounds (..., C, H, W), mixed as the model mixes them: (..., C, H, W)."""
+    mean = layers.alpha * layers.image if model.config.foreground.premultiplied else layers.image
+    return mean + (1 - layers.alpha) * background
 
 
 def _cells(model: GridModel) -> int:

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.config import PatchBackground, SingleBackground
+from objectspace.config import Behind, PatchBackground, SingleBackground
 from objectspace.models.parts.background import LEAST_STD
 from objectspace.models.parts.cells import Gaussian, gaussian
 from objectspace.nn.stacks import celu_block, halving_encoder
 from objectspace.nn.subpixel import PictureDecoder
-from objectspace.ops.mixtures import gaussian_log_density
+from objectspace.ops.mixtures import gaussian_log_density, in_shadow
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,13 @@ class Single(nn.Module):
     """Images (B, C, H, W) of whole tiles -> one picture each."""
 
     def __init__(
-        self, encoder: nn.Module, decoder: nn.Module, dim: int, tile: tuple[int, int], sigma: float, shrink: int = 1
+        self, config: Behind, encoder: nn.Module, decoder: nn.Module, dim: int, tile: tuple[int, int], shrink: int = 1
     ) -> None:
         """`encoder` and `decoder` are for tiles, to 2 D numbers and from D; `shrink` is what the encoder reads."""
         super().__init__()
         self.encoder, self.decoder = encoder, decoder
-        self.dim, self.tile, self.sigma, self.shrink = dim, tile, sigma, shrink
+        self.dim, self.tile, self.shrink = dim, tile, shrink
+        self.sigma, self.shadow = config.sigma, config.shadow
 
     def forward(
         self,
@@ -51,11 +52,12 @@ class Single(nn.Module):
         sigma: float | None = None,
     ) -> SingleOutput:
         """`epsilon` is for mixing weights, of which a single picture has none."""
+        sigma = sigma or self.sigma
         latent = self.infer(images, sample, generator)
         image = self.decode(latent.value, (images.shape[2], images.shape[3]))
         return SingleOutput(
             image=image,
-            log_density=gaussian_log_density(images, image, sigma or self.sigma),
+            log_density=in_shadow(images, image, gaussian_log_density(images, image, sigma), sigma, self.shadow),
             latent=latent,
             kl={"background": latent.kl(0.0, 1.0).sum(1)},
         )
@@ -92,7 +94,7 @@ def for_images(config: SingleBackground, size: tuple[int, int]) -> Single:
     smaller = -(-size[0] // config.fraction), -(-size[1] // config.fraction)
     layers = config.decoder
     decoder = PictureDecoder(config.dim, layers.channels, layers.groups, 3, smaller, later=(4, 2, 4))
-    return Single(encoder, decoder, config.dim, size, config.sigma, config.input_fraction)
+    return Single(config, encoder, decoder, config.dim, size, config.input_fraction)
 
 
 def for_patches(config: PatchBackground, patch: tuple[int, int]) -> Single:
@@ -105,7 +107,7 @@ def for_patches(config: PatchBackground, patch: tuple[int, int]) -> Single:
     positions = (patch[0] // 32) * (patch[1] // 32)  # five halvings
     encoder = nn.Sequential(*layers, nn.Flatten(), nn.Linear(before * positions, 2 * config.dim))
     decoder = PictureDecoder(config.dim, config.decoder.channels, config.decoder.groups, 3, patch, later=(2, 4))
-    return Single(encoder, decoder, config.dim, patch, config.sigma)
+    return Single(config, encoder, decoder, config.dim, patch)
 
 
 def to_tiles(images: Tensor, tile: Sequence[int]) -> Tensor:

@@ -17,7 +17,7 @@ from objectspace.config import StillBackground as Config
 from objectspace.models.parts.background import Background, BackgroundOutput
 from objectspace.models.parts.cells import Gaussian
 from objectspace.ops import stills
-from objectspace.ops.mixtures import in_shadow
+from objectspace.ops.mixtures import mix_shaded
 
 LEAST_SHARE = 0.05  # a still's mask starts between this and one minus this
 SMALL = 6  # a still thing is small if it is less than this fraction of the image's height
@@ -74,18 +74,11 @@ class StillBackground(Background):
         return BackgroundOutput(
             means=means,
             log_masks=log_masks,
-            log_density=self.log_density(images, means, log_masks, sigma, epsilon),
+            log_density=mix_shaded(images, means, log_masks, sigma, self.config.shadow, epsilon),
             mask_latent=mask_latent,
             component_latent=component_latent,
             kl=kl,
         )
-
-    def log_density(self, images: Tensor, means: Tensor, log_masks: Tensor, sigma: float, epsilon: float) -> Tensor:
-        """Of every pixel and channel (B, C, H, W): in the light, or in shadow, where the whole ground is darker."""
-        plain = super().log_density(images, means, log_masks, sigma, epsilon)
-        if self.config.shadow == 0:
-            return plain
-        return in_shadow(images, (log_masks.exp() * means).sum(1), plain, sigma, self.config.shadow)
 
     @torch.no_grad()
     def choose(self, images: Tensor, sigma: float) -> Tensor:

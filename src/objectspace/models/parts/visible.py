@@ -1,0 +1,159 @@
+"""Which pixels of a photo belong to which object, at the photo's own size.
+
+A pixel x belongs to object i with a probability proportional to w_i alpha_i N(x; colour_i, s), w_i being its weight
+among all cells; against it stand the other objects, the background's components with the weight 1 - sum w alpha, and
+nobody, if the model knows the unknown. A mask holds the pixels where that exceeds one half, so masks are disjoint. All
+channels are weighed at once. Objects are looked at in their windows only. Shapes: B photos of one size, M objects, m of
+them in a window group, K components, C H W photo, R Q a window.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from objectspace.models.inputs import resize
+from objectspace.models.parts.drawing import Drawables
+from objectspace.models.parts.pictures import Backdrops
+from objectspace.ops.compositing import EMPTY, SHARPNESS, colour_of, shifted_weight
+from objectspace.ops.mixtures import LEVELS, shades
+from objectspace.ops.resample import Windows, paste
+from objectspace.rle import Mask
+
+SHARPEST = 0.1  # stdev of a colour when pixels are shared out: the wider ones of training would blur the rims
+_FARTHEST = 60.0  # nats by which a colour can be wrong; beyond it float32 has no numbers left
+_LEAST = 1e-37
+
+
+@dataclass(frozen=True)
+class Look:
+    """How pixels are weighed."""
+
+    cells: int
+    objects: float  # stdev of an object's colour
+    background: float  # stdev of the background's
+    unknown: float  # the share of pixels that are explained by nobody
+    shadow: float = 0.0  # the share of the background that lies in shadow
+
+
+@dataclass(frozen=True)
+class Visible:
+    """What can be seen of each object; masks stay in their windows until they are asked for."""
+
+    area: NDArray[np.int64]  # (M,) pixels of the mask
+    share: NDArray[np.float64]  # (M,) how much of the drawn object nothing hides
+    boxes: NDArray[np.float64]  # (M, 4) tight around the mask; meaningless where it has no pixel
+    whole: NDArray[np.float64]  # (M, 4) tight around the drawn object, hidden parts included; NaN where it is too faint
+    corners: NDArray[np.int64]  # (M, 2) first row and column of each window
+    windows: list[Mask]  # M masks (R, Q)
+    unexplained: Tensor  # (B, H, W) the probability that nobody explains a pixel
+
+    def masks(self, members: NDArray[np.int64], size: tuple[int, int]) -> NDArray[np.bool_]:
+        """Some objects' masks at the photo's size: (len(members), H, W)."""
+        masks = np.zeros((len(members), *size), np.bool_)
+        for mask, number in zip(masks, members.tolist(), strict=True):
+            (row, column), window = self.corners[number].tolist(), self.windows[number]
+            mask[row : row + window.shape[0], column : column + window.shape[1]] = window
+        return masks
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """The objects of a window group."""
+
+    group: Windows
+    alpha: Tensor  # (m, R, Q)
+    share: Tensor  # (m, R, Q) weight times alpha
+    density: Tensor  # (m, R, Q) that share times N(x; colour)
+
+
+def look(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Look) -> Visible:
+    """Share out the pixels of photos (B, C, H, W) among their objects and backgrounds."""
+    count, _, *size = photos.shape
+    layers = _layers(objects, photos, how)
+    taken, explained = photos.new_zeros(2, photos[:, 0].numel())  # by all objects
+    for layer in layers:
+        index = layer.group.index().flatten()
+        taken.scatter_add_(0, index, layer.share.flatten())
+        explained.scatter_add_(0, index, layer.density.flatten())
+    explained += (1 - taken).clamp(min=0) * behind(photos, backdrops, how.background, how.shadow).flatten()
+    everything = explained + how.unknown / (1 - how.unknown)
+    shares = 1 - explained / everything.clamp(min=_LEAST) if how.unknown else torch.zeros_like(explained)
+    return _visible(len(objects), layers, everything, shares.view(count, *size))
+
+
+def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> Tensor:
+    """The density of every pixel of photos (B, C, H, W) under their backgrounds, in the light or in shadow: (B, H, W)."""
+    if backdrops.means is None:
+        raise ValueError("pixels can be weighed against a background only if it has its pictures")
+    density, ground = torch.zeros_like(photos[:, 0]), torch.zeros_like(photos)
+    size = photos.shape[2], photos.shape[3]
+    for masks, means in zip(backdrops.masks.unbind(1), backdrops.means.unbind(1), strict=True):  # little memory
+        means = means if means.shape[2:] == size else torch.stack([resize(mean, size) for mean in means])
+        weight = resize(masks, size)
+        density += weight * _density(photos, means, sigma)
+        if shadow:
+            ground += weight[:, None] * means
+    if shadow:
+        dark = _density(photos, shades(photos, ground) * ground, sigma)
+        density = (1 - shadow) * density + shadow / LEVELS * dark
+    return density
+
+
+def _layers(objects: Drawables, photos: Tensor, how: Look) -> list[_Layer]:
+    height, width = photos.shape[2:]
+    nearness = SHARPNESS * torch.sigmoid(-objects.depth)
+    total = photos.new_full((photos[:, 0].numel(),), how.cells * EMPTY)  # sum of all cells' weights
+    planes = photos.transpose(0, 1).flatten(1)  # (C, B H W)
+    glimpses = torch.cat([objects.alpha, objects.picture * objects.alpha], dim=1)
+    pasted = []
+    for group in objects.windows((height, width)):
+        drawn = paste(glimpses, objects.frame, group)  # (m, 1 + C, R, Q)
+        alpha, colour = drawn[:, 0], colour_of(drawn[:, 1:], drawn[:, :1])
+        weight = shifted_weight(alpha, nearness[group.members])
+        index = group.index()
+        total.scatter_add_(0, index.flatten(), (weight - EMPTY).flatten())
+        pasted.append((group, index, alpha, colour, weight))
+    layers = []
+    for group, index, alpha, colour, weight in pasted:
+        share = weight / total[index] * alpha
+        pixels = planes.index_select(1, index.flatten()).view(-1, *index.shape).transpose(0, 1)
+        layers.append(_Layer(group, alpha, share, share * _density(pixels, colour, how.objects)))
+    return layers
+
+
+def _visible(count: int, layers: list[_Layer], everything: Tensor, unexplained: Tensor) -> Visible:
+    area, share = np.zeros(count, np.int64), np.zeros(count)
+    boxes, whole, corners = np.zeros((count, 4)), np.zeros((count, 4)), np.zeros((count, 2), np.int64)
+    windows: list[Mask] = [np.zeros((0, 0), np.bool_)] * count
+    for layer in layers:
+        members, rows, columns = (
+            values.cpu().numpy() for values in (layer.group.members, layer.group.rows, layer.group.columns)
+        )
+        masks = (layer.density > 0.5 * everything[layer.group.index()]).cpu().numpy()
+        drawn, seen = ((values > 0.5).cpu().numpy() for values in (layer.alpha, layer.share))
+        corners[members] = np.stack([rows[:, 0], columns[:, 0]], axis=1)
+        offset = np.tile(corners[members][:, ::-1], 2)
+        area[members] = masks.sum((1, 2))
+        share[members] = seen.sum((1, 2)) / drawn.sum((1, 2)).clip(1)
+        boxes[members] = _tight(masks) + offset
+        whole[members] = np.where(drawn.any((1, 2))[:, None], _tight(drawn) + offset, np.nan)
+        for number, mask in zip(members.tolist(), masks, strict=True):
+            windows[number] = mask
+    return Visible(area, share, boxes, whole, corners, windows, unexplained)
+
+
+def _density(values: Tensor, mean: Tensor, sigma: float) -> Tensor:
+    """N(values; mean, sigma) of all channels at once, not below e^-60 of its peak: (m, C, R, Q) -> (m, R, Q)."""
+    distance = (values - mean).square().sum(1) / (2 * sigma**2)
+    return torch.exp(-distance.clamp(max=_FARTHEST) - values.shape[1] * math.log(sigma * (2 * math.pi) ** 0.5))
+
+
+def _tight(masks: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Boxes x0 y0 x1 y1 around the pixels of masks (m, R, Q), in the window's own pixels: (m, 4)."""
+    columns, rows = masks.any(axis=1), masks.any(axis=2)
+    ends = columns.shape[1] - columns[:, ::-1].argmax(1), rows.shape[1] - rows[:, ::-1].argmax(1)
+    return np.stack([columns.argmax(1), rows.argmax(1), *ends], axis=1)
