@@ -97,7 +97,8 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
                 start.model.after_step(report.terms)
             logged, last = state.step % training.log_every == 0, state.step == training.steps
             if logged and journal is not None:
-                journal.note(state.step, {"seconds": round(state.seconds, 2), "phase": phase} | dict(report.terms))
+                facts: dict[str, float | str] = {"seconds": round(state.seconds, 2), "phase": phase}
+                journal.note(state.step, facts | dict(report.terms))
             display.show(state.step, _numbers(state, report), line=logged)
             if last or state.step % training.look_every == 0:
                 collapse = look(start, state, journal, watch, say)

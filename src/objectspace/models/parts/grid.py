@@ -61,10 +61,12 @@ class GridModel(SceneModel):
         return {"foreground": list(self.foreground.parameters()), "background": list(self.background.parameters())}
 
     def clip_groups(self) -> list[list[nn.Parameter]]:
-        """Presence apart from the rest of the foreground: what it learns from evidence is of another size."""
+        """Presence, places, looks and the background apart: what they learn from is of very different sizes."""
         presence = list(self.foreground.heads.z_pres_net.parameters())
-        others = [each for each in self.foreground.parameters() if not any(each is own for own in presence)]
-        return [presence, others, list(self.background.parameters())]
+        looks = [*self.foreground.glimpse_encoder.parameters(), *self.foreground.glimpse_decoder.parameters()]
+        taken = {id(each) for each in presence + looks}
+        places = [each for each in self.foreground.parameters() if id(each) not in taken]
+        return [presence, places, looks, list(self.background.parameters())]
 
     def forward(
         self,

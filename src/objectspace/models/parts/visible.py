@@ -86,7 +86,7 @@ def look(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Look) ->
 
 
 def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> Tensor:
-    """The density of every pixel of photos (B, C, H, W) under their backgrounds, in the light or in shadow: (B, H, W)."""
+    """The density of every pixel of photos (B, C, H, W) under their backgrounds, lit or in shadow: (B, H, W)."""
     if backdrops.means is None:
         raise ValueError("pixels can be weighed against a background only if it has its pictures")
     density, ground = torch.zeros_like(photos[:, 0]), torch.zeros_like(photos)

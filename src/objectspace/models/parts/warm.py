@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from objectspace.models.parts.grid import GridModel
 
 FIRST_PRICE = 0.02  # of `what`: its KL counts so much at first, and fully at the end
-SHIFT_STD = 0.1  # a region's centre is known to about a tenth of a cell
+PLACE_STD = 0.25  # how exactly a region's place is taught, in the latents' units: loosely, or it drowns presence
+PRESENCE = 10.0  # presence counts so many times: a few cells of many are present
 LARGEST = 0.25  # a region that covers more of the image than this is no object
 LEAST_PIXELS = 4
 
@@ -68,17 +69,16 @@ def learn(
     foreground = model.foreground
     cells = foreground.propose(images, stage.temperature, sample, generator)
     targets = find_targets(images, unexplained, foreground)
-    scale_std = model.config.foreground.scale_std_at(stage)
     drawn, what = _draw(foreground, images, targets, model.config.foreground.sigma_at(stage), sample, generator)
     price = FIRST_PRICE + (1 - FIRST_PRICE) * (1.0 if stage.warm is None else stage.warm)
-    placed = _place(cells, targets, scale_std)
+    placed = _place(cells, targets)
 
     def per_image(values: Tensor) -> Tensor:
         return images.new_zeros(len(images)).index_add(0, targets.image, values)
 
     present = torch.zeros_like(cells.presence_logits).flatten().index_fill(0, targets.cell, 1.0)
     presence = F.binary_cross_entropy_with_logits(cells.presence_logits.flatten(), present, reduction="none")
-    kl = {"presence": presence.view(len(images), -1).sum(1), "what": price * per_image(what)}
+    kl = {"presence": PRESENCE * presence.view(len(images), -1).sum(1), "what": price * per_image(what)}
     return Lesson(targets, per_image(drawn), kl | {name: per_image(term) for name, term in placed.items()})
 
 
@@ -137,7 +137,7 @@ def _draw(
     return pixels * (colour + outline), what.kl(0.0, 1.0)
 
 
-def _place(cells: Cells, targets: Targets, scale_std: float) -> dict[str, Tensor]:
+def _place(cells: Cells, targets: Targets) -> dict[str, Tensor]:
     """How far the latents of the regions' cells are from where the regions are: (M,) each."""
 
     def of(values: Tensor) -> Tensor:
@@ -145,7 +145,7 @@ def _place(cells: Cells, targets: Targets, scale_std: float) -> dict[str, Tensor
 
     scale, shift, depth = cells.scale, cells.shift, cells.depth
     return {
-        "scale": gaussian_kl(of(scale.mean), of(scale.std), targets.scale, scale_std).sum(-1),
-        "shift": gaussian_kl(of(shift.mean), of(shift.std), targets.shift, SHIFT_STD).sum(-1),
+        "scale": gaussian_kl(of(scale.mean), of(scale.std), targets.scale, PLACE_STD).sum(-1),
+        "shift": gaussian_kl(of(shift.mean), of(shift.std), targets.shift, PLACE_STD).sum(-1),
         "depth": gaussian_kl(of(depth.mean), of(depth.std), 0.0, 1.0).sum(-1),
     }
