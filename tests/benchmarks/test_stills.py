@@ -1,0 +1,69 @@
+"""The baseline on drawn films of two rooms, in which a white square and a red one move."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from benchmarks import stills
+
+SIDE = 32
+ROOMS = {"cave": (20, 60, 90), "field": (60, 160, 40)}
+
+
+def film(folder: Path, frames: int) -> None:
+    """Frames of both rooms, with the boxes of what moves."""
+    (folder / "images").mkdir(parents=True)
+    images, annotations = [], []
+    for number in range(frames):
+        room = list(ROOMS)[number % 2]
+        image = np.full((SIDE, SIDE, 3), ROOMS[room], np.uint8)
+        for category, (y, colour) in enumerate(((4, (255, 255, 255)), (20, (250, 20, 20))), start=1):
+            x = (5 * number + 11 * category) % (SIDE - 6)
+            image[y : y + 6, x : x + 6] = colour
+            place = {"bbox": [x, y, 6, 6], "category_id": category, "image_id": number, "area": 36, "iscrowd": 0}
+            annotations.append(place | {"id": len(annotations) + 1})
+        name = f"{number:03}.png"
+        Image.fromarray(image).save(folder / "images" / name)
+        images.append({"id": number, "file_name": name, "height": SIDE, "width": SIDE, "group": room})
+    categories = [{"id": 1, "name": "ghost"}, {"id": 2, "name": "player"}]
+    content = {"images": images, "annotations": annotations, "categories": categories}
+    (folder / "annotations.json").write_text(json.dumps(content))
+
+
+@pytest.fixture(scope="module")
+def rooms(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("rooms")
+    film(root / "train", 40)
+    film(root / "val", 10)
+    return root
+
+
+def run(monkeypatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["stills", *arguments])
+    stills.main()
+
+
+def test_with_a_still_for_each_room_all_that_moves_is_found(monkeypatch, rooms, tmp_path, capsys):
+    run(monkeypatch, str(rooms), "--stills", "2", "--json", str(tmp_path / "numbers.json"))
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert (numbers["f1"], numbers["ap50"], numbers["images"]) == (1.0, 1.0, 10)
+    assert set(numbers["groups"]) == set(ROOMS)
+    printed = capsys.readouterr().out
+    assert "mean F1@0.5 of 2 groups: 1.000" in printed
+    assert "recall cave: ghost 1.00, player 1.00" in printed
+
+
+def test_one_still_does_not_do_for_two_rooms(monkeypatch, rooms, tmp_path):
+    run(monkeypatch, str(rooms), "--json", str(tmp_path / "numbers.json"))
+    assert json.loads((tmp_path / "numbers.json").read_text())["f1"] < 0.8
+
+
+@pytest.mark.parametrize(("arguments", "reason"), [(["--stills", "99"], "99 stills"), (["--split", "x"], "no split")])
+def test_what_cannot_be_done_is_said(monkeypatch, rooms, capsys, arguments, reason):
+    with pytest.raises(SystemExit):
+        run(monkeypatch, str(rooms), *arguments)
+    assert reason in capsys.readouterr().err
