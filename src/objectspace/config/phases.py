@@ -6,7 +6,8 @@
                  size; the background keeps an objective of its own; presence begins to learn from evidence
     sharpen      both halves train jointly, sigmas fall, an object must be worth its price, rates end
 
-A plan only fills in what a recipe does not say itself. Steps are counted from 0.
+`size` is how large objects are, as a fraction of the image; the scale prior follows from it. A plan only fills in what
+a recipe does not say itself. Steps are counted from 0.
 """
 
 import math
@@ -15,14 +16,20 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from objectspace.config.base import Section, Whole
+from objectspace.config.base import Positive, Section, Whole
 
 Steps = Annotated[int, Field(ge=0)]
 
 UNKNOWN = 0.1  # left there to the end: shadows may stay unknown
 EXPLAINED = 0.001  # presence prior of cells that the background explains
 PRICE = 46.0  # nats: the last presence prior is exp(-PRICE)
+LARGER = 0.25  # how much larger, in the scale's latent, boxes are at first
 SHARPER = 0.7  # what sigmas fall to in `sharpen`
+MODEL = {
+    "foreground": {"sigma": 0.1, "premultiplied": False, "margin": 0.15, "presence_threshold": 0.02},
+    "background": {"sigma": 0.1},
+    "init": {"what_std": 0.2, "alpha_bias": 0.0},
+}  # of models that train by phases
 
 
 class Phases(Section):
@@ -32,6 +39,8 @@ class Phases(Section):
     warm: Steps = 0
     objects: Whole
     sharpen: Steps = 0
+    size: Annotated[float, Field(gt=0, lt=1)] = 0.15  # of an object / of the image
+    spread: Positive = 0.35  # of sizes: the stdev of their logits
 
     @property
     def steps(self) -> int:
@@ -49,6 +58,7 @@ class Phases(Section):
         def late(share: float) -> int:
             return sharp + round(share * self.sharpen)
 
+        scale = math.log(self.size / (1 - self.size))
         rare = f"(0.3 -> 0.01):({part(0.1)} -> {part(0.5)}) then (0.01 -> 0.0001):({part(0.5)} -> {part(0.7)})"
         priced = f"(0.0001 -> {math.exp(-PRICE):.3g}):({late(0.0)} -> {late(0.1)})"
         anneal = {
@@ -59,6 +69,8 @@ class Phases(Section):
             "own_background": sharp,
             "presence_prior": f"{rare} then {priced}",
             "temperature": f"(1.0 -> 0.5):({begin} -> {part(0.3)})",
+            "scale_prior_mean": f"({scale + LARGER:.3f} -> {scale:.3f}):({part(0.2)} -> {part(0.5)})",
+            "scale_prior_std": f"({0.7 * self.spread:.3g} -> {self.spread:.3g}):({part(0.3)} -> {part(0.6)})",
             "evidence_from": part(0.3),
             "boundary_stop": 0,
         }

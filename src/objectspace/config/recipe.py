@@ -7,7 +7,7 @@ from pydantic import Field, ModelWrapValidatorHandler, SerializeAsAny, model_val
 from objectspace.config.anneal import Anneal
 from objectspace.config.base import Annealed, ModelConfig, Positive, Section, Whole
 from objectspace.config.grid import GridConfig
-from objectspace.config.phases import Phases
+from objectspace.config.phases import MODEL, Phases
 from objectspace.config.space import Space
 from objectspace.config.widths import fill_in
 from objectspace.ops.schedules import Schedule
@@ -59,10 +59,13 @@ class Recipe(Section):
     @model_validator(mode="wrap")
     @classmethod
     def _follow_the_plan(cls, content: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """With phases, what `anneal` and `training` do not say follows from them."""
+        """With phases, what a recipe does not say of its model, `anneal` and `training` follows from them."""
         if not isinstance(content, dict) or content.get("phases") is None:
             return handler(content)
-        plain = handler(content)  # complains about what is wrong, and fills in the model
+        handler(content)  # complains about what is wrong, by the names that the recipe has
+        model = content.get("model", {})
+        content = content | {"model": fill_in(MODEL, model) if isinstance(model, dict) else model}
+        plain = handler(content)
         assert plain.phases is not None
         if not isinstance(plain.model, GridConfig):
             raise ValueError(f"phases are for models of cells, and a {plain.model.kind} has none")  # noqa: TRY004
