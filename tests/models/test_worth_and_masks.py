@@ -151,7 +151,7 @@ def test_the_score_of_an_object_falls_with_what_hides_it(model, monkeypatch):
     image = painted(32, (slice(0, 16), slice(0, 24), BLUE), (slice(0, 16), slice(0, 16), RED))
     objects = drawables([[0.0, 0, 16, 16], [8.0, 0, 24, 16]], [RED, BLUE])
     near, far = seeing(model, monkeypatch, objects).decompose(image)[0].objects
-    assert near.score == pytest.approx(0.9, abs=0.01)
+    assert near.score == pytest.approx(0.9, abs=0.05)
     assert far.score == pytest.approx(0.9 / 2, abs=0.1)
     assert far.whole_box[0] < far.box[0] == 16
     assert far.mask[:16, 16:24].all()
