@@ -73,9 +73,7 @@ class Dense:
 
 
 def fast(model: Space, images: Tensor) -> list[list[Tensor]]:
-    scenes = model.decompose(
-        images, background=False, pictures=False, least_pixels=0, least_visible=0, batch=len(images)
-    )
+    scenes = model.decompose(images, background=False, pictures=False, price=None, batch=len(images))
     return [[torch.from_numpy(item.mask.copy()) for item in scene.objects] for scene in scenes]
 
 

@@ -18,7 +18,8 @@ def full_scene() -> Scene:
     mask = np.zeros((6, 9), np.bool_)
     mask[1:4, 2:5] = True
     what = np.random.default_rng(1).standard_normal(7).astype(np.float32)
-    item = Object((2, 1, 5, 4), (1.5, 0.25, 5.125, 4.5), 0.75, -1.25, what, mask, picture(4, 4), "disc")
+    boxes = (2, 1, 5, 4), (1.5, 0.25, 5.125, 4.5)
+    item = Object(*boxes, 0.75, -1.25, what, mask, picture(4, 4), "disc", whole_box=(2, 1, 6, 4), evidence=123.5)
     bare = Object((0, 0, 1, 1), (0, 0, 1, 1))
     return Scene(
         6,
@@ -29,6 +30,7 @@ def full_scene() -> Scene:
         background=picture(6, 9, 3),
         foreground=picture(6, 9, 4),
         alpha=picture(6, 9, 5)[..., 0],
+        unexplained=np.roll(mask, 4, axis=1),
     )
 
 
@@ -44,6 +46,11 @@ def test_json_gives_the_same_scene_back() -> None:
     assert np.array_equal(back.alpha, scene.alpha)
     assert back.objects[0].where_box == (1.5, 0.25, 5.125, 4.5)
     assert back.objects[1].mask is None
+    assert (back.objects[0].whole_box, back.objects[0].evidence) == ((2, 1, 6, 4), 123.5)
+    assert (back.objects[1].whole_box, back.objects[1].evidence) == (None, None)
+    assert back.whole_boxes.tolist() == [[2, 1, 6, 4], [0, 0, 1, 1]]
+    assert np.array_equal(back.unexplained, scene.unexplained)
+    assert back.unexplained_share == 9 / 54
 
 
 def test_masks_are_written_as_coco_run_lengths() -> None:
@@ -78,6 +85,9 @@ def test_an_edited_copy_is_easy() -> None:
         lambda: Object((2, 0, 1, 1), (0, 0, 1, 1)),
         lambda: Object((0, 0, 1, float("nan")), (0, 0, 1, 1)),
         lambda: Object((0, 0, 1, 1), (0, 0, 1, 1), score=float("nan")),
+        lambda: Object((0, 0, 1, 1), (0, 0, 1, 1), evidence=float("inf")),
+        lambda: Object((0, 0, 1, 1), (0, 0, 1, 1), whole_box=(1, 0, 0, 1)),
+        lambda: Scene(2, 2, unexplained=np.zeros((3, 2), np.bool_)),
         lambda: Scene(0, 4),
         lambda: Scene(4, 4, (Object((0, 0, 1, 1), (0, 0, 1, 1), mask=np.zeros((4, 5), np.bool_)),)),
         lambda: Scene(4, 4, reconstruction=np.zeros((4, 4, 3), np.float32)),
@@ -122,3 +132,13 @@ def test_scenes_written_before_components_had_boxes_can_be_read() -> None:
     content = json.loads(Scene(2, 2, components=(Component(np.ones((2, 2), np.bool_)),)).to_json())
     del content["components"][0]["box"]
     assert Scene.from_json(json.dumps(content)).found == ()
+
+
+def test_scenes_written_before_there_was_evidence_can_be_read() -> None:
+    content = json.loads(full_scene().to_json())
+    del content["unexplained"], content["unexplained_share"]
+    for item in content["objects"]:
+        del item["whole_box"], item["evidence"]
+    back = Scene.from_json(json.dumps(content))
+    assert (back.unexplained, back.unexplained_share) == (None, None)
+    assert (back.objects[0].whole_box, back.objects[0].evidence) == (None, None)

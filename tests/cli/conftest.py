@@ -34,11 +34,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small random model whose objects are opaque, so that there is something to find."""
+    """A small random model whose opaque objects are worth something, since its background is black."""
     model = create(small_config(), seed=1)
     with torch.no_grad():
         model.foreground.glimpse_decoder.dec_alpha.bias.fill_(4)
         model.foreground.heads.z_depth_net.weight.mul_(20)
+        list(model.background.component_decoder.parameters())[-1].fill_(-6)
     folder = tmp_path_factory.mktemp("model") / "small"
     model.save_pretrained(folder)
     return folder

@@ -33,7 +33,8 @@ def scene_of(*boxes: tuple[int, int, int, int], size: tuple[int, int] = (20, 40)
         mask[y0, x0] = False
         what = np.arange(3, dtype=np.float32) + number
         where = (x0 - 1.5, y0 - 1.5, x1 + 1.5, y1 + 1.5)
-        objects.append(Object((x0, y0, x1, y1), where, 0.5 + 0.1 * number, -float(number), what, mask))
+        worth = {"whole_box": (x0, y0, x1 + 1, y1), "evidence": 100.0} if number == 0 else {}
+        objects.append(Object((x0, y0, x1, y1), where, 0.5 + 0.1 * number, -float(number), what, mask, **worth))
     return Scene(*size, tuple(objects))
 
 
@@ -66,6 +67,9 @@ def test_coco_loads_in_pycocotools(some, tmp_path):
         x, y, width, height = annotation["bbox"]
         assert (x, y, x + width, y + height) == item.box
         assert annotation["score"] == item.score
+        assert annotation.get("evidence") == item.evidence
+        assert ("whole_bbox" in annotation) == (item.whole_box is not None)
+    assert coco.anns[1]["whole_bbox"] == [2, 3, 9, 6]
     found = coco.loadRes(list(coco.anns.values()))
     assert len(found.anns) == 3
 
@@ -105,6 +109,7 @@ def test_counts_are_a_table(some, tmp_path):
     assert rows[3]["file_name"] == 'a "b", c.png'
     assert float(rows[2]["covered"]) == pytest.approx(799 / 800, abs=1e-4)
     assert rows[1]["mean_score"] == ""
+    assert [row["mean_evidence"] for row in rows] == ["100.0", "", "100.0", "100.0"]
 
 
 def test_latents_load_with_the_library(some, tmp_path):
@@ -116,6 +121,17 @@ def test_latents_load_with_the_library(some, tmp_path):
     assert np.array_equal(tensors["where_boxes"], np.concatenate([scene.where_boxes for scene in SCENES]))
     assert tensors["scores"].tolist() == pytest.approx([0.5, 0.6, 0.5])
     assert tensors["depths"].tolist() == [0, -1, 0]
+    assert np.array_equal(tensors["whole_boxes"], np.concatenate([scene.whole_boxes for scene in SCENES]))
+    assert np.array_equal(tensors["evidence"], np.array([100, np.nan, 100], np.float32), equal_nan=True)
+
+
+def test_objects_noted_before_there_was_evidence_can_be_read():
+    (item,) = records.from_text("[[[0, 1, 2, 3], [0, 1, 2, 3], 0.5, 0.0, null, null]]")
+    assert (item.whole_box, item.evidence) == (None, None)
+
+
+def test_latents_have_their_names(some, tmp_path):
+    write_latents(tmp_path / "l.safetensors", some, "m")
     with safe_open(tmp_path / "l.safetensors", framework="np") as file:
         assert json.loads(file.metadata()["names"]) == [item.file_name for item in some]
 

@@ -9,11 +9,8 @@ from PIL import Image
 
 from objectspace.errors import UserError
 from objectspace.models import Space, create
-from objectspace.models.parts.drawing import Drawables
-from objectspace.ops import geometry
 from objectspace.scene import Scene
 from oracle.small import small_config
-
 
 UNTRAINED = {"price": None}  # such a model's objects are worth nothing
 

@@ -109,12 +109,14 @@ class SceneModel(nn.Module, ABC):
         *,
         background: bool = True,
         pictures: bool = True,
+        published: bool = False,
         batch: int = 16,
     ) -> list[Scene]:
         """Take images of any size apart, `batch` at a time.
 
         Without `background` only the objects; without `pictures` only boxes, masks and latents. A model computes
-        no more than is asked for, and what is asked for does not depend on what is not.
+        no more than is asked for, and what is asked for does not depend on what is not. `published` is the rule of the
+        published evaluation: every cell above `threshold`, at the latents' own box, whatever it is worth.
         """
 
     @abstractmethod

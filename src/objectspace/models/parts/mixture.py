@@ -56,13 +56,14 @@ class MixtureModel(SceneModel):
         *,
         background: bool = True,
         pictures: bool = True,
+        published: bool = False,
         batch: int = 16,
     ) -> list[Scene]:
         """Take images apart: PIL images, paths, uint8 arrays (H, W, 3) or float tensors (3, H, W) of any sizes.
 
         A scene has one component for each of the model's, in its order; one that owns no pixel has no box. What is
-        background is among them, because the model cannot tell, and for the same reason `threshold` and `background`
-        change nothing. Without `pictures` there are masks and boxes, but no pictures and no reconstruction.
+        background is among them, because the model cannot tell, and for the same reason `threshold`, `background` and
+        `published` change nothing. Without `pictures` there are masks and boxes, but no pictures and no reconstruction.
         """
         if not 0 <= threshold <= 1:
             raise UserError(f"threshold is a probability between 0 and 1, not {threshold}")
