@@ -32,6 +32,7 @@ class Known:
     with_masks: bool = True
     labelled: bool = True
     groups: tuple[str, ...] = ()
+    ignored: tuple[tuple[float, ...], ...] = ()  # in every image
 
     def __len__(self) -> int:
         return len(self.images)
@@ -45,6 +46,9 @@ class Known:
 
     def boxes(self, index: int) -> np.ndarray:
         return np.array([[0, 0, 4, 6], [0, 4, 4, 8]], float)[: 2 * self.labelled]
+
+    def ignored_boxes(self, index: int) -> np.ndarray:
+        return np.array(self.ignored, float).reshape(-1, 4)
 
     def categories(self, index: int) -> list[str]:
         return ["ball", "cube"][: 2 * self.labelled]

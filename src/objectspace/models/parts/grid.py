@@ -156,6 +156,7 @@ class GridModel(SceneModel):
         pictures: bool = True,
         least_pixels: float = 10,
         least_visible: float = 0.3,
+        published: bool = False,
         batch: int = 16,
     ) -> list[Scene]:
         """Take images apart: PIL images, paths, uint8 arrays (H, W, 3) or float tensors (3, H, W) of any sizes.
@@ -164,11 +165,18 @@ class GridModel(SceneModel):
         pixels (at the model's size), or with less than `least_visible` of their mask visible, are dropped as
         duplicates hidden behind others. Boxes and masks are in the pixels of the image as given.
 
+        With `published` none is dropped, as in the published evaluation, and the score is the presence probability
+        alone; the `box` of an object of which nothing can be seen is its `where_box`.
+
         What is not asked for is not computed. Without `background` there are no components, no background and no
         reconstruction; without `pictures` there are boxes, masks and latents only. What is left stays the same.
         """
-        wanted = scenes.Wanted(threshold, least_pixels, least_visible, background, pictures)
+        wanted = scenes.Wanted(threshold, least_pixels, least_visible, background, pictures, published)
         return scenes.decompose(self, images, wanted, batch)
+
+    def decompose_published(self, images: Input | Sequence[Input]) -> list[Scene]:
+        """Every cell with a presence above one half: see `SceneModel.decompose_published`."""
+        return self.decompose(images, background=False, pictures=False, published=True)
 
     def render(self, scene: Scene) -> Picture:
         """Draw a scene again, perhaps edited: objects are drawn at their `where_box`, `depth` and `what`."""

@@ -40,6 +40,7 @@ class Wanted:
     least_visible: float = 0.3
     background: bool = True
     pictures: bool = True
+    published: bool = False
 
 
 def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:
@@ -161,10 +162,10 @@ def _scenes(
     seen = look(objects, cells, shape)
     scale = size[0] * size[1] / (model.config.image_size[0] * model.config.image_size[1])
     large = seen.area >= max(1, wanted.least_pixels * scale)
-    kept = np.flatnonzero(large & (seen.area >= wanted.least_visible * seen.whole))
+    kept = np.flatnonzero(wanted.published | large & (seen.area >= wanted.least_visible * seen.whole))
     objects = objects[torch.from_numpy(kept)]
     layers = draw(objects, cells, shape) if wanted.pictures else None
-    records = _objects(model, objects, seen, kept, size, wanted.pictures)
+    records = _objects(model, objects, seen, kept, size, wanted)
     first = np.searchsorted(objects.image.cpu().numpy(), range(len(numbers) + 1))
     for number in range(len(numbers)):
         mine = records[first[number] : first[number + 1]]
@@ -208,17 +209,19 @@ def _scene(
 
 
 def _objects(
-    model: GridModel, objects: Drawables, seen: Visible, kept: NDArray[np.int64], size: tuple[int, int], pictures: bool
+    model: GridModel, objects: Drawables, seen: Visible, kept: NDArray[np.int64], size: tuple[int, int], wanted: Wanted
 ) -> tuple[Object, ...]:
     """The kept objects of all images; `kept` are their numbers in `seen`."""
-    where_boxes = geometry.to_boxes(objects.where, *size).clamp(-_ANYWHERE, _ANYWHERE).tolist()
-    scores = (objects.presence.cpu().numpy() * (seen.area / seen.whole.clip(1))[kept]).tolist()
-    depths, boxes = objects.depth.tolist(), seen.boxes[kept].tolist()
+    where_boxes = geometry.to_boxes(objects.where, *size).clamp(-_ANYWHERE, _ANYWHERE).cpu().numpy()
+    share = np.ones(len(kept)) if wanted.published else (seen.area / seen.whole.clip(1))[kept]
+    scores = (objects.presence.cpu().numpy() * share).tolist()
+    boxes = np.where(seen.area[kept, None] > 0, seen.boxes[kept], where_boxes).tolist()
+    depths = objects.depth.tolist()
     what, masks = objects.what.float().cpu().numpy(), seen.masks(kept, size)
     crops: list[Picture | None] = [None] * len(kept)
-    if pictures:
+    if wanted.pictures:
         crops = [to_picture(model.config, crop) for crop in objects.picture * objects.alpha]
-    rows = zip(boxes, where_boxes, scores, depths, what, masks, crops, strict=True)
+    rows = zip(boxes, where_boxes.tolist(), scores, depths, what, masks, crops, strict=True)
     return tuple(Object(*row) for row in rows)
 
 
