@@ -7,7 +7,8 @@
 
 Images are looked for beside the file, in images/, and where COCO has them (../train2017), or where `images` says.
 Polygons and both kinds of run-length codes become masks; crowds (iscrowd) and whatever is marked `ignore` are no single
-objects and become regions that count neither way. An annotation that cannot be used is listed and left out; so is an image that is absent or has another size than stated.
+objects and become regions that count neither way. An annotation that cannot be used is listed and left out; so is an
+image that is absent or has another size than stated.
 """
 
 import hashlib
