@@ -87,7 +87,6 @@ def evaluate(
         Dataset(data, split)  # says what is wrong, before a model is loaded
     check_writable(json_file)
     left_out = [name.strip() for name in without.split(",") if name.strip()]
-
     if moving and rule == "published":
         raise UserError("--moving belongs to our rule: leave out --rule published")
 
@@ -133,8 +132,6 @@ def measure_model(
     _check_categories(without, dataset)
     indices = range(min(limit or len(dataset), len(dataset)))
     still = still_categories(dataset) if moving else None
-    for group, names in (still or {}).items():
-        print(f"stands still{f' in {group}' if group else ''}: {', '.join(names) or 'nothing'}")
     with Progress(f"evaluating {split}", len(indices)) as progress:
         ours = _scenes(model.decompose, dataset, len(indices)) if rule == "ours" else None
         cells = _scenes(model.decompose_published, dataset, len(indices)) if model.config.cells else None
@@ -158,7 +155,7 @@ def _check_categories(names: Sequence[str], dataset: Dataset) -> None:
 
 def print_report(report: "Report", title: str) -> None:
     """The numbers as tables: boxes by all rules that were measured side by side, then the rest."""
-    values, ours = report.to_dict(), report.accuracy is not None
+    values, ours = report.to_dict(), report.published is None or report.visible.f1 is not None
     found = report.predicted if ours or report.published is None else report.published.predicted
     print(f"{title}: {report.images} images, {report.objects} objects, {found} found, {report.seconds:.1f} s")
     if not report.objects:
@@ -166,6 +163,8 @@ def print_report(report: "Report", title: str) -> None:
     else:
         _print_boxes(values, ("visible", "projected") if ours else (), report.iou)
         print(f"({CEILING})")
+        for group, names in (report.still or {}).items():
+            print(f"stands still{f' in {group}' if group else ''}: {', '.join(names) or 'nothing'}")
         _print_categories(values["recall_by_category"] or values.get("published_recall_by_category") or {}, report.iou)
         _print_groups(values["groups"], values["group_means"])
     rest = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
@@ -207,7 +206,7 @@ def _print_groups(groups: Mapping[str, Mapping[str, Any]], means: Mapping[str, f
     table.add_column("group", no_wrap=True)
     more = {key: name for key, name in MORE_OF_GROUPS.items() if any(key in values for values in groups.values())}
     columns = {key: name for key, name in OF_GROUPS.items() if not more or key != "coco_ap"} | more
-    if all(values["f1"] is None for values in groups.values()):
+    if all(values["f1"] is None and "published_f1" in values for values in groups.values()):
         columns = PUBLISHED_OF_GROUPS
     for name in columns.values():
         table.add_column(name, justify="right")

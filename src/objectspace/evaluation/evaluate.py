@@ -65,6 +65,8 @@ def evaluate(
     )
     names = sorted({each.group for each in records})
     report = _report(records, asked)
+    if still is not None:
+        report = replace(report, still={group: sorted(each) for group, each in still.items()})
     if len(names) < 2:
         return report
     by_group = {name: _report([each for each in records if each.group == name], asked) for name in names}

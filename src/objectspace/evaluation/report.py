@@ -72,6 +72,7 @@ class Report:
     published: Variant | None = None  # every cell above one half, `where_box` against whole objects
     strict: Variant | None = None  # what lies on regions that count neither way counts as false
     moving: Variant | None = None  # without the categories that stand still
+    still: Mapping[str, Sequence[str]] | None = None  # which those are, for each group
     groups: "Mapping[str, Report]" = field(default_factory=dict)  # of each game or the like, if there are several
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,7 +81,7 @@ class Report:
         Those of a variant begin with its name, such as `published_`; one that was not measured is not there. Only
         `groups` is nested, such a table for each, and `group_means`, the mean of each number over the groups.
         """
-        apart = ("visible", "projected", "groups", *VARIANTS)
+        apart = ("visible", "projected", "groups", "still", *VARIANTS)
         own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in apart}
         content: dict[str, Any] = asdict(self.visible) | own | _prefixed("projected", asdict(self.projected))
         for name in VARIANTS:
@@ -89,6 +90,8 @@ class Report:
         for key, value in content.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"{key} is {value}: a measure is a number or None")
+        if self.still is not None:
+            content["still"] = {group: list(names) for group, names in self.still.items()}
         groups = {name: report.to_dict() for name, report in self.groups.items()}
         return content | {"groups": groups, "group_means": _means(list(groups.values()))}
 
