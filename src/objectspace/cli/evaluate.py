@@ -41,7 +41,7 @@ RULES = {  # the columns of the table of boxes: keys begin with the name; what t
     "strict": "as visible, but what is found on regions that count neither way, such as a score, is false",
     "moving": "as visible, without the categories that stand still",
 }
-OF_GROUPS = {  # the columns of the table of games, in 80 characters; COCO AP makes room for others
+OF_GROUPS = {  # the columns of the table of games, in 80 characters; both AP make room for others
     "objects": "objects",
     "ap50": "AP@0.5",
     "ap": "AP",
@@ -205,14 +205,15 @@ def _print_groups(groups: Mapping[str, Mapping[str, Any]], means: Mapping[str, f
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("group", no_wrap=True)
     more = {key: name for key, name in MORE_OF_GROUPS.items() if any(key in values for values in groups.values())}
-    columns = {key: name for key, name in OF_GROUPS.items() if not more or key != "coco_ap"} | more
+    columns = {key: name for key, name in OF_GROUPS.items() if not more or key not in ("ap", "coco_ap")} | more
     if all(values["f1"] is None and "published_f1" in values for values in groups.values()):
         columns = PUBLISHED_OF_GROUPS
     for name in columns.values():
         table.add_column(name, justify="right")
     for group, values in groups.items():
         table.add_row(group or "(none)", *(_text(values.get(key)) for key in columns))
-    table.add_row("mean", *(_text(means.get(key)) for key in columns))
+    rounded = dict(means) | {"objects": round(means["objects"] or 0)}
+    table.add_row("mean", *(_text(rounded.get(key)) for key in columns))
     Console().print(table)
 
 
