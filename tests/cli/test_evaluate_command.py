@@ -12,13 +12,14 @@ import torch
 from PIL import Image
 
 from objectspace.cli.evaluate import evaluate, print_report
+from objectspace.config.genesis import Genesis
 from objectspace.data import Dataset
 from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
 from objectspace.errors import UserError
 from objectspace.evaluation.boxes import count_errors, paper_ap
-from objectspace.evaluation.report import BoxMeasures, Report
+from objectspace.evaluation.report import BoxMeasures, Report, Variant
 from objectspace.models import create, load
 from oracle.small import small_config
 
@@ -86,6 +87,41 @@ def test_the_numbers_are_those_of_the_models_scenes(sprites: Path, model: Path, 
     assert numbers["count_error"] == pytest.approx(count_errors(*visible).error_rate)
     errors = [np.square(dataset.images[n] / 255 - scene.reconstruction / 255).sum() for n, scene in enumerate(scenes)]
     assert numbers["mse"] == pytest.approx(np.mean(errors))
+
+
+def test_the_published_rule_stands_beside_ours_and_alone(sprites: Path, model: Path, tmp_path: Path) -> None:
+    both = run(sprites, "--model", model, "--json", tmp_path / "both.json")
+    alone = run(sprites, "--model", model, "--rule", "published", "--json", tmp_path / "alone.json")
+    ours, published = (json.loads((tmp_path / name).read_text()) for name in ("both.json", "alone.json"))
+    dataset = Dataset(sprites, "test")
+    scenes = load(model).decompose_published(list(dataset.images))
+    predictions = [(scene.where_boxes, scene.scores) for scene in scenes]
+    expected = count_errors(predictions, [dataset.boxes(number) for number in range(20)]).error_rate
+    assert ours["published_count_error"] == published["published_count_error"] == pytest.approx(expected)
+    assert ours["published_predicted"] > ours["predicted"], "duplicates are counted"
+    assert (published["ap50"], published["mse"], published["rule"]) == (None, None, "published")
+    assert "published" in both.stdout
+    assert "visible" in both.stdout
+    assert "visible" not in alone.stdout
+    assert "20/20" in alone.stderr, "progress"
+
+
+def test_a_model_without_cells_has_no_published_rule(sprites: Path, tmp_path: Path) -> None:
+    create(Genesis(image_size=(32, 32), components=2)).save_pretrained(tmp_path / "model")
+    with pytest.raises(UserError, match="counts cells"):
+        evaluate(sprites, str(tmp_path / "model"), "test", rule="published")
+    evaluate(sprites, str(tmp_path / "model"), "test", tmp_path / "numbers.json", 2)
+    assert "published_ap50" not in json.loads((tmp_path / "numbers.json").read_text())
+
+
+def test_what_moves_is_measured_beside_all(sprites: Path, model: Path, tmp_path: Path) -> None:
+    done = run(sprites, "--model", model, "--moving", "--json", tmp_path / "numbers.json")
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert "stands still: nothing" in done.stdout
+    assert numbers["moving_f1"] == numbers["f1"]
+    assert numbers["still"] == {"": []}
+    with pytest.raises(UserError, match="--moving belongs to our rule"):
+        evaluate(sprites, str(model), "test", rule="published", moving=True)
 
 
 def test_categories_may_be_left_out(sprites: Path, model: Path, tmp_path: Path) -> None:
@@ -159,3 +195,17 @@ def test_categories_and_games_are_printed(capsys: pytest.CaptureFixture[str]) ->
     rows = {line.split()[0]: line.split() for line in said.splitlines() if line}
     assert rows["MontezumaRevenge"][6] == "0.375"
     assert rows["mean"][6] == "0.250"
+
+
+def test_a_row_of_games_shows_what_moves_and_what_a_display_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    def measured(f1: float, **more: object) -> Report:
+        strict, moving = (Variant(2, 2, BoxMeasures(f1=value), 0.0, 1.0, 0, 0) for value in (f1 - 0.125, f1 + 0.125))
+        return Report(1, 2, 2, 1.0, 0.5, BoxMeasures(f1=f1), accuracy=1.0, strict=strict, moving=moving, **more)
+
+    print_report(measured(0.5, groups={"Pong": measured(0.25), "MontezumaRevenge": measured(0.5)}), "games")
+    said = capsys.readouterr().out
+    rows = {line.split()[0]: line.split() for line in said.splitlines() if line}
+    assert rows["Pong"][-2:] == ["0.125", "0.375"]
+    assert rows["mean"][-2:] == ["0.250", "0.500"]
+    assert "strict: as visible" in said
+    assert max(len(line.rstrip()) for line in said.splitlines() if line.startswith(("Pong", "Montezuma"))) <= 80

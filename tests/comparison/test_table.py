@@ -32,6 +32,16 @@ def test_runs_that_differ_in_their_seed_become_a_row_with_mean_and_deviation() -
     assert cells(rows[0], "visible")[:5] == ["space 64+5", "rooms", "2", "0.850 ± 0.071", "-"]
     assert cells(rows[1], "visible")[3:6] == ["0.500", "-", "0.125"]
     assert cells(rows[1], "projected")[3] == "0.250"
+    assert cells(rows[1], "projected")[5] == "0.125", "counts are the same in both pairings"
+
+
+def test_by_the_published_rule_the_count_is_another_too() -> None:
+    numbers = {"ap50": 0.9, "count_error": 0.05, "published_ap50": 0.8, "published_count_error": 0.2, "mse": 3.0}
+    (row,) = rows_of([Entry(contestant("a"), "rooms", numbers)])
+    assert cells(row, "published")[3:6] == ["0.800", "-", "0.200"]
+    assert cells(row, "published")[-1] == "3.0"
+    assert "the published rule" in notes([row], "published")[0]
+    assert cells(rows_of([entry(0.5)])[0], "published")[3] == "-", "a model without cells"
 
 
 def test_a_failed_seed_is_not_counted_but_named_with_what_it_reached() -> None:

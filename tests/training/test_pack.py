@@ -33,6 +33,7 @@ def test_packed_weights_are_small_and_carry_their_history(run: Path, sprites: Pa
     assert card.minutes >= 0
     assert "image_size = [32, 32]" in card.recipe
     assert {"ap50", "ap", "count_error", "mse", "projected_ap"} <= card.metrics.keys()
+    assert {"published_ap50", "published_ap", "published_count_error"} <= card.metrics.keys()
     before, after = load(run / "model"), load(tmp_path / "mine")
     for (name, old), new in zip(before.named_parameters(), after.parameters(), strict=True):
         assert torch.equal(old.half().float(), new), name

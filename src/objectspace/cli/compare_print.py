@@ -1,7 +1,7 @@
 """What `objectspace compare` prints: its tables on the terminal."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from objectspace.comparison.convergence import Curve
     from objectspace.comparison.entrants import Entrant
     from objectspace.comparison.latency import Point
-    from objectspace.comparison.table import Row
+    from objectspace.comparison.table import Boxes, Row
 
 
 def print_latency(points: Sequence["Point"]) -> None:
@@ -58,7 +58,7 @@ def print_convergence(curves: Sequence["Curve"], targets: dict[int, float]) -> N
     Console().print(shown)
 
 
-def print_table(rows: Sequence["Row"], boxes: Literal["visible", "projected"]) -> None:
+def print_table(rows: Sequence["Row"], boxes: "Boxes") -> None:
     """The table and its notes."""
     from objectspace.comparison.table import cells, headings, notes
 

@@ -180,6 +180,7 @@ def save_sheet(dataset: Dataset, output: Path, indices: Sequence[int], columns: 
         [dataset.scene(index) for index in indices],
         [dataset.names[index] for index in indices],
         columns,
+        ignored=[dataset.ignored_boxes(index).tolist() for index in indices],
     )
     output.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,8 +1,8 @@
 """`objectspace evaluate`: how well a model takes the images of a data set apart."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -17,7 +17,7 @@ from objectspace.progress import Progress
 
 if TYPE_CHECKING:
     from objectspace.evaluation.report import Report
-    from objectspace.models.base import SceneModel
+    from objectspace.models.base import Input, SceneModel
     from objectspace.scene import Scene
 
 BATCH = 16  # images taken apart at a time
@@ -32,8 +32,16 @@ PAIRED = {
     "recall": "recall",
     "f1": "F1",
     "f1_30": "F1 at IoU 0.3",
+    "count_error": "object count error rate",
 }
-OF_GROUPS = {  # the columns of the table of games, in 80 characters
+RULES = {  # the columns of the table of boxes: keys begin with the name; what the name means
+    "visible": "boxes around what can be seen",
+    "projected": "the latents' boxes against whole objects",
+    "published": "as the published evaluation does it: every cell above 0.5, the latents' boxes, whole objects",
+    "strict": "as visible, but what is found on regions that count neither way, such as a score, is false",
+    "moving": "as visible, without the categories that stand still",
+}
+OF_GROUPS = {  # the columns of the table of games, in 80 characters; both AP make room for others
     "objects": "objects",
     "ap50": "AP@0.5",
     "ap": "AP",
@@ -42,8 +50,11 @@ OF_GROUPS = {  # the columns of the table of games, in 80 characters
     "f1": "F1",
     "count_error": "count err.",
 }
+MORE_OF_GROUPS = {"strict_f1": "strict F1", "moving_f1": "moving F1"}  # where they are measured
+PUBLISHED_OF_GROUPS = {"objects": "objects"} | {
+    f"published_{key}": name for key, name in OF_GROUPS.items() if key != "objects"
+}
 SINGLE = {
-    "count_error": "object count error rate",
     "accuracy": "images with the right number of objects",
     "overcount": "images with too many",
     "undercount": "images with too few",
@@ -65,22 +76,30 @@ def evaluate(
     without: Annotated[
         str, typer.Option(help="Categories of the truth that count neither way: Wall,Ladder. Leaves masks unmeasured.")
     ] = "",
+    rule: Annotated[
+        Literal["ours", "published"],
+        typer.Option(help="ours: everything. published: only what the published evaluation measures, which is quick."),
+    ] = "ours",
+    moving: Annotated[bool, typer.Option(help="Measure what moves by itself too, without scenery.")] = False,
 ) -> None:
     """Measure a model: boxes, counts, masks and pixels against the truth."""
     if split not in splits_of(data):
         Dataset(data, split)  # says what is wrong, before a model is loaded
     check_writable(json_file)
     left_out = [name.strip() for name in without.split(",") if name.strip()]
+    if moving and rule == "published":
+        raise UserError("--moving belongs to our rule: leave out --rule published")
 
     from objectspace import load
 
     loaded = load(model)
-    report = measure_model(loaded, data, split, limit, left_out)
+    report = measure_model(loaded, data, split, limit, left_out, rule=rule, moving=moving)
     height, width = loaded.config.image_size
     apart = f", without {', '.join(left_out)}" if left_out else ""
     print_report(report, f"{model} on {split} of {data}, at {height} x {width}{apart}")
     if json_file is not None:
         source = {"model": model, "data": str(data), "split": split, "size": [height, width], "without": left_out}
+        source |= {"rule": rule}
         try:
             write_json(json_file, report.to_dict() | source)
         except OSError as error:
@@ -89,20 +108,38 @@ def evaluate(
 
 
 def measure_model(
-    model: "SceneModel", data: Path, split: str, limit: int | None = None, without: Sequence[str] = ()
+    model: "SceneModel",
+    data: Path,
+    split: str,
+    limit: int | None = None,
+    without: Sequence[str] = (),
+    *,
+    rule: Literal["ours", "published"] = "ours",
+    moving: bool = False,
 ) -> "Report":
     """Measure a model on a split, or on its first `limit` images, read at the model's own size.
 
-    The categories `without` count neither way.
+    The categories `without` count neither way. By our `rule` the published one is measured too, where the model is of
+    cells; with `moving` also what is left without the categories that stand still in the split.
     """
     from objectspace.evaluation.evaluate import evaluate as measure
+    from objectspace.evaluation.stillness import still_categories
 
+    if rule == "published" and not model.config.cells:
+        raise UserError("--rule published counts cells, and this model has none: leave it out")
     dataset = Dataset(data, split, model.config.image_size)
     print_problems(dataset.problems)
     _check_categories(without, dataset)
     indices = range(min(limit or len(dataset), len(dataset)))
+    still = still_categories(dataset) if moving else None
     with Progress(f"evaluating {split}", len(indices)) as progress:
-        return measure(_scenes(model, dataset, len(indices), progress), dataset, indices=indices, without=without)
+        ours = _scenes(model.decompose, dataset, len(indices)) if rule == "ours" else None
+        cells = _scenes(model.decompose_published, dataset, len(indices)) if model.config.cells else None
+        if ours is not None:
+            ours = _counted(ours, progress)
+        elif cells is not None:
+            cells = _counted(cells, progress)
+        return measure(ours, dataset, indices=indices, without=without, published=cells, still=still)
 
 
 def _check_categories(names: Sequence[str], dataset: Dataset) -> None:
@@ -117,24 +154,19 @@ def _check_categories(names: Sequence[str], dataset: Dataset) -> None:
 
 
 def print_report(report: "Report", title: str) -> None:
-    """The numbers as tables: boxes in both pairings side by side, then the rest."""
-    print(
-        f"{title}: {report.images} images, {report.objects} objects, {report.predicted} found, {report.seconds:.1f} s"
-    )
-    values = report.to_dict()
+    """The numbers as tables: boxes by all rules that were measured side by side, then the rest."""
+    values, ours = report.to_dict(), report.published is None or report.visible.f1 is not None
+    found = report.predicted if ours or report.published is None else report.published.predicted
+    print(f"{title}: {report.images} images, {report.objects} objects, {found} found, {report.seconds:.1f} s")
     if not report.objects:
         print("there is no true object here, so only the pixels can be measured")
     else:
-        boxes = Table("boxes", box=None, header_style="bold", padding=(0, 2, 0, 0))
-        boxes.add_column("visible", justify="right")
-        boxes.add_column("projected", justify="right")
-        for key, name in PAIRED.items():
-            at = f" at IoU {report.iou:g}" if key in ("precision", "recall", "f1") else ""
-            boxes.add_row(name + at, _text(values[key]), _text(values[f"projected_{key}"]))
-        Console().print(boxes)
+        _print_boxes(values, ("visible", "projected") if ours else (), report.iou)
         print(f"({CEILING})")
-        _print_categories(values["recall_by_category"] or {}, report.iou)
-        _print_groups(values["groups"])
+        for group, names in (report.still or {}).items():
+            print(f"stands still{f' in {group}' if group else ''}: {', '.join(names) or 'nothing'}")
+        _print_categories(values["recall_by_category"] or values.get("published_recall_by_category") or {}, report.iou)
+        _print_groups(values["groups"], values["group_means"])
     rest = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     rest.add_column()
     rest.add_column(justify="right")
@@ -144,36 +176,59 @@ def print_report(report: "Report", title: str) -> None:
     Console().print(rest)
 
 
+def _print_boxes(values: Mapping[str, Any], always: Sequence[str], iou: float) -> None:
+    """A row for each measure of boxes, a column for each rule, and what the rules are."""
+    shown = [name for name in RULES if name in always or (f"{name}_f1" in values and name != "projected")]
+    boxes = Table("boxes", box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for name in shown:
+        boxes.add_column(name, justify="right")
+    for key, title in PAIRED.items():
+        at = f" at IoU {iou:g}" if key in ("precision", "recall", "f1") else ""
+        own = {"visible": values[key], "projected": values.get(f"projected_{key}", values[key])}  # counts are the same
+        boxes.add_row(title + at, *(_text(own[name] if name in own else values[f"{name}_{key}"]) for name in shown))
+    Console().print(boxes)
+    for name in shown:
+        if name not in ("visible", "projected"):
+            print(f"{name}: {RULES[name]}")
+
+
 def _print_categories(recalls: dict[str, float], iou: float) -> None:
     """Which kinds of things are found; nothing where there is one kind only."""
     if len(recalls) > 1:
         print(f"found at IoU {iou:g}: " + ", ".join(f"{name} {recall:.3f}" for name, recall in recalls.items()))
 
 
-def _print_groups(groups: dict[str, dict[str, Any]]) -> None:
+def _print_groups(groups: Mapping[str, Mapping[str, Any]], means: Mapping[str, float | None]) -> None:
     """A row for each game, and the mean of the rows."""
     if not groups:
         return
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("group", no_wrap=True)
-    for name in OF_GROUPS.values():
+    more = {key: name for key, name in MORE_OF_GROUPS.items() if any(key in values for values in groups.values())}
+    columns = {key: name for key, name in OF_GROUPS.items() if not more or key not in ("ap", "coco_ap")} | more
+    if all(values["f1"] is None and "published_f1" in values for values in groups.values()):
+        columns = PUBLISHED_OF_GROUPS
+    for name in columns.values():
         table.add_column(name, justify="right")
     for group, values in groups.items():
-        table.add_row(group or "(none)", *(_text(values[key]) for key in OF_GROUPS))
-    means = []
-    for key in OF_GROUPS:
-        known = [values[key] for values in groups.values() if values[key] is not None]
-        means.append(_text(float(sum(known)) / len(known) if known else None))
-    table.add_row("mean", *means)
+        table.add_row(group or "(none)", *(_text(values.get(key)) for key in columns))
+    rounded = dict(means) | {"objects": round(means["objects"] or 0)}
+    table.add_row("mean", *(_text(rounded.get(key)) for key in columns))
     Console().print(table)
 
 
-def _scenes(model: "SceneModel", dataset: Dataset, count: int, progress: Progress) -> Iterator["Scene"]:
+def _scenes(
+    decompose: "Callable[[Sequence[Input]], list[Scene] | None]", dataset: Dataset, count: int
+) -> Iterator["Scene"]:
     """The first images taken apart, a batch at a time."""
     for start in range(0, count, BATCH):
-        for scene in model.decompose(list(dataset.images[start : min(start + BATCH, count)])):
-            yield scene
-            progress.advance()
+        yield from decompose(list(dataset.images[start : min(start + BATCH, count)])) or ()
+
+
+def _counted(scenes: Iterator["Scene"], progress: Progress) -> Iterator["Scene"]:
+    for scene in scenes:
+        yield scene
+        progress.advance()
 
 
 def _text(value: float | None) -> str:

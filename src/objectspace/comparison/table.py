@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from objectspace.comparison.contestants import Contestant
 
-Boxes = Literal["visible", "projected"]
+Boxes = Literal["visible", "projected", "published"]
 COLUMNS = {  # keys of `objectspace evaluate`: heading, digits behind the point
     "ap50": ("AP@0.5", 3),
     "ap": ("AP@[0.5:0.95]", 3),
@@ -23,9 +23,14 @@ COLUMNS = {  # keys of `objectspace evaluate`: heading, digits behind the point
     "mse": ("MSE", 1),
 }
 OF_BOXES = ("ap50", "ap", "coco_ap", "f1")
+OF_THE_RULE = (*OF_BOXES, "count_error")  # what the published rule measures otherwise
 PAIRINGS = {
     "visible": "boxes around the visible masks against what can be seen",
     "projected": "the latents' boxes (masks' boxes where there are none) against whole objects, as in the paper",
+    "published": (
+        "the published rule, and the count error by it too: the latents' boxes of every cell above 0.5, none left out, "
+        "against whole objects; what stands beside the paper's numbers. Models without cells have none"
+    ),
 }
 
 
@@ -55,7 +60,8 @@ class Row:
 
     def value(self, key: str, boxes: Boxes) -> tuple[float, float | None] | None:
         """Mean and standard deviation (of the sample; None for one model); None if a model has no such number."""
-        name = f"projected_{key}" if boxes == "projected" and key in OF_BOXES else key
+        apart = {"visible": (), "projected": OF_BOXES, "published": OF_THE_RULE}
+        name = f"{boxes}_{key}" if key in apart[boxes] else key
         values = [entry.numbers.get(name) for entry in self.counted]
         known = [float(value) for value in values if value is not None]
         if not known or len(known) < len(values):

@@ -86,6 +86,10 @@ class Dataset:
         """The boxes of what can be seen: (m, 4)."""
         return self._map.truth.visible_boxes[self._map.truth.objects(index)] * self._scale(index)
 
+    def ignored_boxes(self, index: int) -> NDArray[np.float64]:
+        """Regions that count neither way, such as a game's score: (r, 4). They are not among the objects."""
+        return self._map.truth.ignored(index) * self._scale(index)
+
     def categories(self, index: int) -> list[str]:
         """What the objects are: m names."""
         return [str(name) for name in self._map.truth.categories[self._map.truth.objects(index)]]

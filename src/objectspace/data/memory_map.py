@@ -22,7 +22,7 @@ from objectspace.errors import UserError
 from objectspace.images import BadImage, list_images, read_image, resize
 from objectspace.progress import logged_progress
 
-CACHE_VERSION = 3
+CACHE_VERSION = 4
 
 
 class MixedSizesError(UserError):

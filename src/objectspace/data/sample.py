@@ -37,6 +37,7 @@ class Sample:
 
     `ground` is an optional label map of the parts that are no object, such as floor, wall and sky. Where images are to
     be distinct, two samples with the same `identity` are the same; it is the pixels, unless a source sets it.
+    `ignored` are regions that count neither way: no objects, but drawn like some, such as a score or a crowd.
     """
 
     image: NDArray[np.uint8]
@@ -44,6 +45,7 @@ class Sample:
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     ground: Mapping[str, rle.RunLength] = field(default_factory=dict)
     identity: bytes = b""
+    ignored: tuple[TrueObject, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from objectspace import rle
-from objectspace.data.sample import Box, Sample
+from objectspace.data.sample import Box, Sample, TrueObject
 from objectspace.errors import UserError
 from objectspace.files import write_atomically as write_atomically  # noqa: PLC0414 - known by this module
 
@@ -55,15 +55,6 @@ def from_coco_box(box: Iterable[float]) -> Box:
 def to_record(sample: Sample) -> Json:
     """All that annotations.json says about one image but its file name, as the journal keeps it until the end."""
     height, width = sample.image.shape[:2]
-    objects = []
-    for item in sample.objects:
-        entry: Json = {"category": item.category, "bbox": to_coco_box(item.box)}
-        if item.visible_box is not None:
-            entry["visible_bbox"] = to_coco_box(item.visible_box)
-        if item.mask is not None:
-            entry["segmentation"] = dict(item.mask)
-            entry["area"] = rle.area(item.mask)
-        objects.append(entry | dict(item.attributes))
     image: Json = {"height": height, "width": width}
     taken = {"height", "width", "ground", "file_name", "id"} & sample.attributes.keys()
     if taken:
@@ -71,7 +62,10 @@ def to_record(sample: Sample) -> Json:
     image |= sample.attributes
     if sample.ground:
         image["ground"] = {name: dict(mask) for name, mask in sample.ground.items()}
-    return {"image": image, "objects": objects}
+    record: Json = {"image": image, "objects": [_to_entry(item) for item in sample.objects]}
+    if sample.ignored:
+        record["ignored"] = [_to_entry(item) for item in sample.ignored]
+    return record
 
 
 def write_annotations(path: Path, records: Iterable[Json], info: Json) -> int:
@@ -80,7 +74,7 @@ def write_annotations(path: Path, records: Iterable[Json], info: Json) -> int:
     Categories are numbered from 1 in alphabetical order; images keep the order of the records, ids from 1.
     `records` is walked more than once, so it must not be a generator.
     """
-    names = sorted({item["category"] for record in records for item in record["objects"]})
+    names = sorted({item["category"] for record in records for item in _items(record)})
     category_ids = {name: index for index, name in enumerate(names, start=1)}
     count = 0
 
@@ -92,7 +86,7 @@ def write_annotations(path: Path, records: Iterable[Json], info: Json) -> int:
     def annotations() -> Iterator[Json]:
         number = 0
         for image_id, record in enumerate(records, start=1):
-            for item in record["objects"]:
+            for item in _items(record):
                 number += 1
                 yield _to_annotation(item, number, image_id, category_ids)
 
@@ -107,6 +101,23 @@ def write_annotations(path: Path, records: Iterable[Json], info: Json) -> int:
 
     write_atomically(path, lines())
     return count
+
+
+def _to_entry(item: TrueObject) -> Json:
+    entry: Json = {"category": item.category, "bbox": to_coco_box(item.box)}
+    if item.visible_box is not None:
+        entry["visible_bbox"] = to_coco_box(item.visible_box)
+    if item.mask is not None:
+        entry["segmentation"] = dict(item.mask)
+        entry["area"] = rle.area(item.mask)
+    return entry | dict(item.attributes)
+
+
+def _items(record: Json) -> Iterator[Json]:
+    """The objects of an image, then the regions that count neither way, marked as COCO marks them."""
+    yield from record["objects"]
+    for item in record.get("ignored", ()):
+        yield item | {"iscrowd": 1, "ignore": 1}
 
 
 def _to_annotation(item: Json, number: int, image_id: int, category_ids: dict[str, int]) -> Json:

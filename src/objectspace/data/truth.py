@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace import rle
-from objectspace.data.sample import Problem
+from objectspace.data.sample import Box, Problem
 from objectspace.data.store import Json, from_coco_box, read_json
 from objectspace.errors import UserError
 
@@ -32,6 +32,8 @@ class Truth:
     sequences: NDArray[np.str_]  # (n,) images of one run of successive frames share a name; "" for none
     mask_text: NDArray[np.uint8]  # all run-length strings, one after the other, ...
     mask_ends: NDArray[np.int64]  # (M + 1,) ... and where each begins; one without letters is unknown
+    ignored_starts: NDArray[np.int64]  # (n + 1,) as `starts`, for the R regions that count neither way
+    ignored_boxes: NDArray[np.float64]  # (R, 4)
     ground_starts: NDArray[np.int64]  # (n + 1,) as `starts`, for the G named parts that are no object
     ground_names: NDArray[np.str_]  # (G,)
     ground_text: NDArray[np.uint8]
@@ -48,6 +50,10 @@ class Truth:
     def objects(self, index: int) -> slice:
         """The objects of an image, as a slice of the flat arrays."""
         return slice(int(self.starts[index]), int(self.starts[index + 1]))
+
+    def ignored(self, index: int) -> NDArray[np.float64]:
+        """The regions (r, 4) of an image that count neither way."""
+        return self.ignored_boxes[int(self.ignored_starts[index]) : int(self.ignored_starts[index + 1])]
 
     def mask(self, number: int, index: int) -> rle.Mask | None:
         """The mask (H, W) of object `number`, which belongs to image `index`."""
@@ -82,6 +88,7 @@ def collect(content: Json, images: Iterable[Json], path: Path) -> tuple[Truth, l
     names = {category["id"]: str(category["name"]) for category in content.get("categories", [])}
     problems: list[Problem] = []
     by_image: dict[Any, list[Json]] = {}
+    ignored: dict[Any, list[Box]] = {}
     known = {image.get("id") for image in content["images"]}
     for annotation in content.get("annotations", []):
         where = f"{path.name}, annotation {annotation.get('id')}"
@@ -91,6 +98,8 @@ def collect(content: Json, images: Iterable[Json], path: Path) -> tuple[Truth, l
         entry = _checked(annotation, names)
         if isinstance(entry, str):
             problems.append(Problem(where, entry))
+        elif annotation.get("iscrowd") or annotation.get("ignore"):
+            ignored.setdefault(annotation["image_id"], []).append(entry["box"])
         else:
             by_image.setdefault(annotation["image_id"], []).append(entry)
     records = []
@@ -104,6 +113,7 @@ def collect(content: Json, images: Iterable[Json], path: Path) -> tuple[Truth, l
                 )
                 item["mask"] = None
         records.append({"size": size, "objects": objects, "ground": image.get("ground", {})})
+        records[-1] |= {"ignored": ignored.get(image.get("id"), [])}
         records[-1] |= {"group": _group(image), "sequence": str(image.get("sequence", ""))}
     return _assemble(records), problems
 
@@ -156,6 +166,7 @@ def _checked(annotation: Json, names: Mapping[Any, str]) -> Json | str:
 
 def _assemble(records: list[Json]) -> Truth:
     objects = [item for record in records for item in record["objects"]]
+    ignored = [box for record in records for box in record.get("ignored", [])]
     grounds = [item for record in records for item in record.get("ground", {}).items()]
     mask_text, mask_ends = _pack([item["mask"]["counts"] if item["mask"] else "" for item in objects])
     ground_text, ground_ends = _pack([mask["counts"] for _, mask in grounds])
@@ -170,6 +181,8 @@ def _assemble(records: list[Json]) -> Truth:
         sequences=np.array([record.get("sequence", "") for record in records], np.str_),
         mask_text=mask_text,
         mask_ends=mask_ends,
+        ignored_starts=np.cumsum([0, *(len(record.get("ignored", [])) for record in records)]),
+        ignored_boxes=np.array(ignored, np.float64).reshape(-1, 4),
         ground_starts=np.cumsum([0, *(len(record.get("ground", {})) for record in records)]),
         ground_names=np.array([name for name, _ in grounds], np.str_),
         ground_text=ground_text,

@@ -4,48 +4,31 @@ Scenes are looked at one by one and forgotten; only their boxes and a few number
 """
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from objectspace.evaluation import boxes, masks
+from objectspace.evaluation import boxes
 from objectspace.evaluation.boxes import Floats, Prediction
 from objectspace.evaluation.coco import coco_ap
 from objectspace.evaluation.detection import detection
-from objectspace.evaluation.pixels import squared_error
-from objectspace.evaluation.report import BoxMeasures, Number, Report, defined
-from objectspace.rle import Mask
+from objectspace.evaluation.records import Record, Truth, leave_ignored_out, leave_out, record
+from objectspace.evaluation.report import BoxMeasures, Number, Report, Variant, defined
 from objectspace.scene import Scene
 
 LOOSE = 0.3  # an IoU that forgives a pixel at the edge of something of five pixels
 
 
-class Truth(Protocol):
-    """What must be known about n images of one size H W; `objectspace.data.Dataset` is such a thing."""
-
-    def __len__(self) -> int: ...
-    @property
-    def images(self) -> NDArray[np.uint8]: ...  # (n, H, W, 3)
-    @property
-    def object_count(self) -> int: ...  # none in all images: nothing is annotated
-    def visible_boxes(self, index: int) -> Floats: ...  # (m, 4)
-    def boxes(self, index: int) -> Floats: ...  # (m, 4) whole objects
-    def categories(self, index: int) -> list[str]: ...  # m names
-    def masks(self, index: int) -> list[Mask | None]: ...  # m masks (H, W)
-    def ground(self, index: int) -> dict[str, Mask]: ...  # named parts of the background (H, W), or none
-    def group(self, index: int) -> str: ...  # a game's name or the like
-
-
 def evaluate(
-    scenes: Iterable[Scene],
+    scenes: Iterable[Scene] | None,
     dataset: Truth,
     *,
     indices: Sequence[int] | None = None,
     iou: float = 0.5,
     without: Collection[str] = (),
+    published: Iterable[Scene] | None = None,
+    still: Mapping[str, Collection[str]] | None = None,
 ) -> Report:
     """Measure scenes, one for each of the images `indices` (all by default) of a data set, in that order.
 
@@ -53,137 +36,152 @@ def evaluate(
     unlabelled: then only the pixel error is measured. Where images are of several groups, such as games, each group has
     a report of its own too. True objects of the categories `without` count neither way: they need not be found, and
     what finds them is not held against the model; masks are not measured then.
+
+    `published` are scenes of the same images with every cell that holds an object (`SceneModel.decompose_published`):
+    they are measured as the published evaluation does it, and with `scenes` None they alone. `still` names categories
+    for each group: `Report.moving` leaves those out. What is found on the data set's ignored regions counts neither
+    way; `Report.strict` counts it.
     """
     begun, labelled = time.monotonic(), dataset.object_count > 0
     wanted = range(len(dataset)) if indices is None else indices
     if not len(wanted):
         raise ValueError("there is no image to evaluate")
-    records: list[_Record] = []
-    for scene in scenes:
+    records: list[Record] = []
+    for scene, plain in _together(scenes, published):
         if len(records) == len(wanted):
             raise ValueError(f"there are more scenes than the {len(wanted)} images to evaluate")
-        record = _record(scene, dataset, wanted[len(records)], labelled)
-        records.append(_leave_out(record, without, iou) if without else record)
+        made = record(scene, plain, dataset, wanted[len(records)])
+        records.append(leave_out(made, without, iou) if without else made)
     if len(records) < len(wanted):
         raise ValueError(f"there are {len(wanted)} images to evaluate, but only {len(records)} scenes")
-    seconds = round(time.monotonic() - begun, 3)
-    names = [dataset.group(index) for index in wanted]
-    report = _report(records, labelled, iou, seconds)
-    if len(set(names)) < 2:
+    asked = _Asked(
+        labelled=labelled,
+        iou=iou,
+        seconds=round(time.monotonic() - begun, 3),
+        ours=scenes is not None,
+        published=published is not None,
+        strict=any(len(each.ignored) for each in records),
+        still=still,
+    )
+    names = sorted({each.group for each in records})
+    report = _report(records, asked)
+    if still is not None:
+        report = replace(report, still={group: sorted(each) for group, each in still.items()})
+    if len(names) < 2:
         return report
-    by_group = {
-        name: _report([each for each, own in zip(records, names, strict=True) if own == name], labelled, iou, seconds)
-        for name in sorted(set(names))
-    }
+    by_group = {name: _report([each for each in records if each.group == name], asked) for name in names}
     return replace(report, groups=by_group)
 
 
 @dataclass(frozen=True)
-class _Record:
-    """What is remembered of a scene and its image."""
+class _Asked:
+    """What a report is to hold; see `evaluate`."""
 
-    predicted: int
-    error: float | None  # of the pixels; None where the scene has no reconstruction
-    visible: Prediction
-    projected: Prediction
-    true_visible: Floats  # (m, 4)
-    true_whole: Floats  # (m, 4)
-    categories: list[str]  # m
-    has_masks: bool  # whether the scene has some
-    masks: masks.MaskScores | None  # None where scene or truth have none
+    labelled: bool
+    iou: float
+    seconds: float
+    ours: bool
+    published: bool
+    strict: bool
+    still: Mapping[str, Collection[str]] | None
 
 
-def _record(scene: Scene, dataset: Truth, index: int, labelled: bool) -> _Record:
-    image = dataset.images[index]
-    if (scene.height, scene.width) != image.shape[:2]:
-        raise ValueError(f"scene {index} is {scene.height} x {scene.width}, but its image {image.shape[:2]}")
-    none = np.zeros((0, 4))
-    predicted = masks.partition_of(scene) if labelled else None
-    return _Record(
-        predicted=len(scene.found),
-        error=None if scene.reconstruction is None else squared_error(image, scene.reconstruction),
-        visible=(scene.boxes, scene.scores),
-        projected=(scene.where_boxes, scene.scores),
-        true_visible=dataset.visible_boxes(index) if labelled else none,
-        true_whole=dataset.boxes(index) if labelled else none,
-        categories=dataset.categories(index) if labelled else [],
-        has_masks=predicted is not None,
-        masks=None if predicted is None else _compare_masks(predicted, dataset, index),
-    )
+def _together(
+    scenes: Iterable[Scene] | None, published: Iterable[Scene] | None
+) -> Iterator[tuple[Scene | None, Scene | None]]:
+    """The scenes of an image by both rules; None by one that is not asked for."""
+    if scenes is not None and published is not None:
+        yield from zip(scenes, published, strict=True)
+    elif scenes is not None:
+        yield from ((scene, None) for scene in scenes)
+    elif published is not None:
+        yield from ((None, scene) for scene in published)
+    else:
+        raise ValueError("there are no scenes to evaluate: give scenes, published ones, or both")
 
 
-def _leave_out(record: _Record, names: Collection[str], iou: float) -> _Record:
-    """A record without the true objects of some categories, and without the boxes that lie on those."""
-    out = np.array([name in names for name in record.categories], np.bool_)
-    visible = _elsewhere(record.visible, record.true_visible, out, iou)
-    return replace(
-        record,
-        predicted=len(visible[0]),
-        visible=visible,
-        projected=_elsewhere(record.projected, record.true_whole, out, iou),
-        true_visible=record.true_visible[~out],
-        true_whole=record.true_whole[~out],
-        categories=[name for name in record.categories if name not in names],
-        masks=None,
-    )
-
-
-def _elsewhere(prediction: Prediction, truth: Floats, out: NDArray[np.bool_], least: float) -> tuple[Floats, Floats]:
-    """The boxes and scores of a prediction, but for those that lie, by an IoU of `least`, on truths that are `out`.
-
-    Truths are (m, 4), `out` (m,); a box lies on the truth it overlaps most.
-    """
-    found, scores = boxes.as_boxes(prediction[0]), np.asarray(prediction[1], np.float64)
-    if not len(found) or not out.any():
-        return found, scores
-    overlaps = boxes.iou(found, truth)  # (n, m)
-    kept = ~(out[overlaps.argmax(1)] & (overlaps.max(1) >= least))
-    return found[kept], scores[kept]
-
-
-def _compare_masks(predicted: masks.Partition, dataset: Truth, index: int) -> masks.MaskScores | None:
-    given = dataset.masks(index)
-    true = [mask for mask in given if mask is not None]
-    if len(true) < len(given):
-        return None
-    parts = list(dataset.ground(index).values())
-    return masks.compare(masks.partition(true, parts, dataset.images[index].shape[:2]), predicted)
-
-
-def _report(records: Sequence[_Record], labelled: bool, iou: float, seconds: float) -> Report:
+def _report(given: Sequence[Record], asked: _Asked) -> Report:
+    records = [leave_ignored_out(each, min(asked.iou, LOOSE)) for each in given]
     objects, predicted = sum(len(each.true_visible) for each in records), sum(each.predicted for each in records)
-    # A scene without a part that a measure needs makes the measure unknown: a mean over the others would flatter.
+    report = Report(len(records), objects, predicted, asked.seconds, asked.iou)
+    if asked.ours:
+        report = replace(report, mse=_squared_error(records))
+    if not asked.labelled:
+        return report
+    if asked.published:
+        report = replace(report, published=_published(records, asked.iou))
+    if not asked.ours:
+        return report
+    if asked.strict:
+        report = replace(report, strict=_visible(given, asked.iou))
+    if asked.still is not None:
+        moving = [leave_out(each, asked.still.get(each.group, ()), asked.iou) for each in records]
+        report = replace(report, moving=_visible(moving, asked.iou))
+    return _with_masks(_with_boxes(report, records), records)
+
+
+def _squared_error(records: Sequence[Record]) -> Number:
+    """None if a scene has no reconstruction: a mean over the others would flatter."""
     errors = [each.error for each in records if each.error is not None]
-    mse = float(np.mean(errors)) if len(errors) == len(records) else None
-    if not labelled:
-        return Report(len(records), objects, predicted, seconds, iou, mse=mse)
-    categories = [each.categories for each in records]
-    visible, true_visible = [each.visible for each in records], [each.true_visible for each in records]
-    projected, true_whole = [each.projected for each in records], [each.true_whole for each in records]
-    counts = boxes.count_errors(visible, true_visible)
+    return float(np.mean(errors)) if len(errors) == len(records) else None
+
+
+def _with_boxes(report: Report, records: Sequence[Record]) -> Report:
+    visible = _visible(records, report.iou)
+    return replace(
+        report,
+        visible=visible.boxes,
+        projected=_measure(
+            [each.projected for each in records],
+            [each.true_whole for each in records],
+            [each.categories for each in records],
+            report.iou,
+        ),
+        count_error=visible.count_error,
+        accuracy=visible.accuracy,
+        overcount=visible.overcount,
+        undercount=visible.undercount,
+        empty_images=sum(not len(each.true_visible) for each in records),
+    )
+
+
+def _with_masks(report: Report, records: Sequence[Record]) -> Report:
     scores = [each.masks for each in records if each.masks is not None]
     some_true_masks = any(not np.isnan(each.mbo) for each in scores)
     compared = scores if all(each.has_masks for each in records) and some_true_masks else []
-    return Report(
-        images=len(records),
-        objects=objects,
-        predicted=predicted,
-        seconds=seconds,
-        iou=iou,
-        visible=_measure(visible, true_visible, categories, iou),
-        projected=_measure(projected, true_whole, categories, iou),
-        count_error=defined(counts.error_rate),
-        accuracy=counts.accuracy,
-        overcount=counts.overcount,
-        undercount=counts.undercount,
-        empty_images=counts.empty,
-        mse=mse,
+    return replace(
+        report,
         ari=_mean([each.ari for each in compared]),
         fg_ari=_mean([each.fg_ari for each in compared]),
         miou=_mean([each.miou for each in compared]),
         mbo=_mean([each.mbo for each in compared]),
         background_miou=_mean([each.background_miou for each in compared]),
         mask_images=len(compared),
+    )
+
+
+def _visible(records: Sequence[Record], iou: float) -> Variant:
+    """Boxes around what can be seen."""
+    return _variant([each.visible for each in records], [each.true_visible for each in records], records, iou)
+
+
+def _published(records: Sequence[Record], iou: float) -> Variant:
+    """The latents' boxes of every cell above one half, against whole objects."""
+    return _variant([each.published for each in records], [each.true_whole for each in records], records, iou)
+
+
+def _variant(
+    predictions: Sequence[Prediction], truths: Sequence[Floats], records: Sequence[Record], iou: float
+) -> Variant:
+    counts = boxes.count_errors(predictions, truths)
+    return Variant(
+        objects=sum(len(each) for each in truths),
+        predicted=sum(len(boxes.as_boxes(found)) for found, _ in predictions),
+        boxes=_measure(predictions, truths, [each.categories for each in records], iou),
+        count_error=defined(counts.error_rate),
+        accuracy=counts.accuracy,
+        overcount=counts.overcount,
+        undercount=counts.undercount,
     )
 
 

@@ -4,11 +4,12 @@ None (null) means that a number is undefined or cannot be known; a NaN is never 
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 Number = float | None
+VARIANTS = ("published", "strict", "moving")
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,25 @@ class BoxMeasures:
     f1: Number = None
     f1_30: Number = None  # at an IoU of 0.3, for things of a few pixels
     recall_by_category: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Boxes and counts of the same images by another rule."""
+
+    objects: int
+    predicted: int
+    boxes: BoxMeasures
+    count_error: Number
+    accuracy: Number
+    overcount: int
+    undercount: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers by name, flat."""
+        content = asdict(self)
+        boxes: dict[str, Any] = content.pop("boxes")
+        return boxes | content
 
 
 @dataclass(frozen=True)
@@ -49,20 +69,45 @@ class Report:
     mbo: Number = None
     background_miou: Number = None
     mask_images: int = 0  # images whose masks were compared
+    published: Variant | None = None  # every cell above one half, `where_box` against whole objects
+    strict: Variant | None = None  # what lies on regions that count neither way counts as false
+    moving: Variant | None = None  # without the categories that stand still
+    still: Mapping[str, Sequence[str]] | None = None  # which those are, for each group
     groups: "Mapping[str, Report]" = field(default_factory=dict)  # of each game or the like, if there are several
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers by name, flat and ready for JSON; those of the projected pairing begin with `projected_`.
 
-        Only `groups` is nested: such a table for each.
+        Those of a variant begin with its name, such as `published_`; one that was not measured is not there. Only
+        `groups` is nested, such a table for each, and `group_means`, the mean of each number over the groups.
         """
-        own = {key: value for key, value in asdict(self).items() if key not in ("visible", "projected", "groups")}
-        projected = {f"projected_{key}": value for key, value in asdict(self.projected).items()}
-        content: dict[str, Any] = asdict(self.visible) | own | projected
+        apart = ("visible", "projected", "groups", "still", *VARIANTS)
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in apart}
+        content: dict[str, Any] = asdict(self.visible) | own | _prefixed("projected", asdict(self.projected))
+        for name in VARIANTS:
+            variant: Variant | None = getattr(self, name)
+            content |= {} if variant is None else _prefixed(name, variant.to_dict())
         for key, value in content.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"{key} is {value}: a measure is a number or None")
-        return content | {"groups": {name: report.to_dict() for name, report in self.groups.items()}}
+        if self.still is not None:
+            content["still"] = {group: list(names) for group, names in self.still.items()}
+        groups = {name: report.to_dict() for name, report in self.groups.items()}
+        return content | {"groups": groups, "group_means": _means(list(groups.values()))}
+
+
+def _prefixed(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{name}_{key}": value for key, value in content.items()}
+
+
+def _means(tables: Sequence[Mapping[str, Any]]) -> dict[str, Number]:
+    """The mean of each number over the tables in which it is defined."""
+    known: dict[str, list[float]] = {}
+    for table in tables:
+        for key, value in table.items():
+            if value is None or isinstance(value, int | float):
+                known.setdefault(key, []).extend([] if value is None else [value])
+    return {key: sum(values) / len(values) if values else None for key, values in known.items()}
 
 
 def defined(value: float) -> Number:

@@ -119,6 +119,14 @@ class SceneModel(nn.Module, ABC):
         published evaluation: every cell above `threshold`, at the latents' own box, whatever it is worth.
         """
 
+    def decompose_published(self, images: Input | Sequence[Input]) -> list[Scene] | None:
+        """Objects as the published evaluation counts them: every cell with a presence above one half, none left out.
+
+        An object's `where_box` and its score, the presence probability, are what is measured. None: a model without
+        cells, to which that evaluation does not apply.
+        """
+        return None
+
     @abstractmethod
     def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
         """Draw scenes from the prior; `objects` sets how many are expected an image, where a model can tell them."""

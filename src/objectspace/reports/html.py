@@ -24,7 +24,7 @@ from objectspace.files import write_atomically
 from objectspace.reports.page.markup import escaped
 from objectspace.reports.page.section import section
 from objectspace.reports.page.shell import part, policy
-from objectspace.reports.page.summary import MEASURES, PROJECTED, Tally, summary
+from objectspace.reports.page.summary import MEASURES, Tally, plain_key, summary
 from objectspace.scene import Picture, Scene
 
 SECTIONS = "<!-- sections -->"
@@ -72,7 +72,7 @@ class ReportWriter:
         for key, value in values.items():
             if isinstance(value, int | float):
                 self._metrics[key] = float(value)
-            elif value is None and key.removeprefix(PROJECTED) in MEASURES:
+            elif value is None and plain_key(key) in MEASURES:
                 self._metrics[key] = None
 
     def __exit__(

@@ -18,6 +18,7 @@ Color = tuple[int, int, int]
 GAP = 6  # pixels between the tiles of a sheet
 PAPER = (250, 250, 250)
 INK = (40, 40, 40)
+DASH = 3  # pixels of a dash
 TEXT = 11  # pixels that a label is high
 
 
@@ -111,13 +112,22 @@ def sheet(tiles: Sequence[Tile], columns: int) -> Picture:
 
 
 def contact_sheet(
-    images: Sequence[Picture], scenes: Sequence[Scene], names: Sequence[str], columns: int, side: int = 256
+    images: Sequence[Picture],
+    scenes: Sequence[Scene],
+    names: Sequence[str],
+    columns: int,
+    side: int = 256,
+    ignored: Sequence[Sequence[Box]] | None = None,
 ) -> Picture:
-    """Images with boxes and, where known, masks, each about `side` pixels large."""
+    """Images with boxes and, where known, masks, each about `side` pixels large.
+
+    `ignored` has the regions of each image that count neither way: their frames are dashed.
+    """
     tiles = []
-    for image, scene, name in zip(images, scenes, names, strict=True):
+    regions = [()] * len(images) if ignored is None else ignored
+    for image, scene, name, apart in zip(images, scenes, names, regions, strict=True):
         factor = max(1, side // max(image.shape[:2]))
-        picture = with_boxes(image, scene, factor, whole=True)
+        picture = _with_regions(with_boxes(image, scene, factor, whole=True), apart, factor)
         if any(item.mask is not None for item in scene.found):
             picture = beside(picture, with_masks(image, scene, factor))
         tiles.append(Tile(picture, f"{name}: {len(scene.found)} objects"))
@@ -162,6 +172,17 @@ def beside(*pictures: Picture) -> Picture:
     space = np.full((pictures[0].shape[0], 2, 3), 255, np.uint8)
     parts = [part for picture in pictures for part in (space, picture)]
     return np.concatenate(parts[1:], axis=1)
+
+
+def _with_regions(picture: Picture, regions: Sequence[Box], factor: float) -> Picture:
+    """An enlarged picture with thin frames, dashed in white and black so that they show on any ground."""
+    frames = Image.new("1", (picture.shape[1], picture.shape[0]))
+    for box in regions:
+        ImageDraw.Draw(frames).rectangle(_corners(box, factor), outline=1, width=1)
+    rows, columns = np.nonzero(np.asarray(frames))
+    drawn = picture.copy()
+    drawn[rows, columns] = np.where((rows + columns) // DASH % 2, 255, 0)[:, None]
+    return drawn
 
 
 def _fitting(text: str, width: int, font: ImageFont.ImageFont | ImageFont.FreeTypeFont) -> str:

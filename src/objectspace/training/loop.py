@@ -138,9 +138,9 @@ def _look(start: Start, step: int, journal: Journal, watch: Watch, say: Say) -> 
     start.objective.eval()
     numbers = range(min(start.recipe.training.look_images, len(start.held_out)))
     images = [start.held_out.images[number] for number in numbers]
-    scenes = start.model.decompose(images)
+    scenes, published = start.model.decompose(images), start.model.decompose_published(images)
     start.objective.train()
-    measures, seen = measure(scenes, start.held_out), vitals(scenes)
+    measures, seen = measure(scenes, start.held_out, published), vitals(scenes)
     journal.note(step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})
     journal.picture(step, images[:PICTURED], scenes[:PICTURED])
     say("  ".join(f"{name} {value:.3f}" for name, value in measures.items()))

@@ -46,3 +46,10 @@ BELIEVE: dict[str, dict[str, str]] = {
 
 # Games in which vision takes two things that touch for one: of two boxes that agree, the smaller one is kept.
 MERGES = frozenset({"DoubleDunk"})
+
+# Parts of the display that OCAtari has no rule for, by name: x0, y0, x1, y1 on the screen, where they always are.
+DISPLAY: dict[str, dict[str, tuple[float, float, float, float]]] = {
+    "DoubleDunk": {"Clock": (35, 17, 60, 25), "Shots": (109, 17, 116, 25), "Calls": (35, 181, 116, 190)},
+    "MsPacman": {"Fruit": (124, 172, 136, 184)},
+    "Riverraid": {"Fuel": (65, 174, 104, 190), "Logo": (70, 191, 105, 202)},
+}

@@ -40,7 +40,7 @@ class Modes:
         self._game = game
         self._objects: list[Any] | None = None
         hud, all_but_hud = (_table(self._module("ram"), name) for name in ("MAX_NB_OBJECTS_HUD", "MAX_NB_OBJECTS"))
-        self._hud = hud - all_but_hud
+        self.hud = hud - all_but_hud  # the categories that are parts of the display
 
     def restart(self) -> None:
         """Forget everything: OCAtari keeps state in its objects and in global variables of its modules."""
@@ -94,7 +94,7 @@ class Modes:
     def _sightings(self, objects: Iterable[Any]) -> list[Sighting]:
         sightings = []
         for item in objects:
-            if item and not item.hud and item.category not in self._hud:
+            if item and not item.hud and item.category not in self.hud:
                 x, y, width, height = (float(value) for value in item.xywh)
                 if isfinite(x + y + width + height):
                     sightings.append(Sighting(item.category, (x, y, x + width, y + height)))

@@ -15,12 +15,13 @@ from zlib import crc32
 import numpy as np
 
 from objectspace.data.atari.agreement import attributes_of, rates
+from objectspace.data.atari.display import Display
 from objectspace.data.atari.games import GAMES
-from objectspace.data.atari.modes import Modes
+from objectspace.data.atari.modes import Modes, Sighting
 from objectspace.data.atari.play import Frame, load_policy, play
 from objectspace.data.atari.screen import scaled
 from objectspace.data.atari.truth import Judge, Truth, agree
-from objectspace.data.sample import Attribute, Sample, TrueObject
+from objectspace.data.sample import Attribute, Box, Sample, TrueObject
 from objectspace.data.store import Json
 from objectspace.errors import UserError
 
@@ -37,6 +38,7 @@ class _Seen:
 
     frame: Frame
     truth: Truth
+    display: tuple[Sighting, ...]  # score, lives, ...
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class AtariSource:
     consecutive: int = 1
 
     generator = "atari"
-    version = 1
+    version = 2  # 1 had no display
     licence = LICENCE
     distinct = True
 
@@ -99,19 +101,21 @@ class AtariSource:
         """Runs of `consecutive` frames of one episode, a random number of steps apart."""
         game_seeds, choice = seeds.spawn(2)
         rng = np.random.default_rng(choice)
-        modes = Modes(game)
+        modes, display = Modes(game), Display(game)
         judge = Judge.of(game, modes.knows("ram"), modes.knows("vision"))
         wait, run = int(rng.integers(WARM_UP + 1)), list[_Seen]()
         for frame in islice(play(game, self.policy, game_seeds), PATIENCE):
             if frame.step == 0:
                 modes.restart()
+                display.restart()
                 run = []
             modes.follow(frame.memory)
+            display.follow(frame.memory)
             wait -= 1
             if wait > 0 or frame.starting:
                 continue
             truth = agree(frame.screen, modes.ram(), modes.vision(frame.screen), judge)
-            run.append(_Seen(frame, truth))
+            run.append(_Seen(frame, truth, tuple(display.parts(frame.screen, truth.objects))))
             if len(run) == self.consecutive:
                 if _worth_keeping(run):
                     yield run
@@ -125,11 +129,12 @@ class AtariSource:
             attributes: dict[str, Attribute] = {"game": game, "episode": f"{unit}-{seen.frame.episode}"}
             attributes |= {"step": seen.frame.step} | attributes_of(seen.truth)
             if self.consecutive == 1:
-                samples.append(Sample(image, _objects(seen, self.size), attributes))
+                identity = b""
             else:
                 attributes |= {"sequence": f"{unit}-{number}", "frame": index}
                 identity = digest + index.to_bytes(4, "big")
-                samples.append(Sample(image, _objects(seen, self.size), attributes, identity=identity))
+            objects, display = _objects(seen, self.size), _display(seen, self.size)
+            samples.append(Sample(image, objects, attributes, identity=identity, ignored=display))
         return samples
 
 
@@ -144,13 +149,18 @@ def _worth_keeping(run: Sequence[_Seen]) -> bool:
 
 
 def _objects(seen: _Seen, size: int) -> tuple[TrueObject, ...]:
-    height, width = seen.frame.screen.shape[:2]
-    x, y = size / width, size / height
     return tuple(
-        TrueObject(
-            item.category,
-            (item.box[0] * x, item.box[1] * y, item.box[2] * x, item.box[3] * y),
-            attributes={"found_by": item.found_by},
-        )
+        TrueObject(item.category, _scaled(item.box, seen, size), attributes={"found_by": item.found_by})
         for item in seen.truth.objects
     )
+
+
+def _display(seen: _Seen, size: int) -> tuple[TrueObject, ...]:
+    return tuple(TrueObject(item.category, _scaled(item.box, seen, size)) for item in seen.display)
+
+
+def _scaled(box: Box, seen: _Seen, size: int) -> Box:
+    """A box on the screen as one on the image."""
+    height, width = seen.frame.screen.shape[:2]
+    x, y = size / width, size / height
+    return box[0] * x, box[1] * y, box[2] * x, box[3] * y

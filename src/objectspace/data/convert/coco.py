@@ -6,8 +6,9 @@
     <root>/annotations/instances_train2017.json, ...        COCO's own layout; the split by the name
 
 Images are looked for beside the file, in images/, and where COCO has them (../train2017), or where `images` says.
-Polygons and both kinds of run-length codes become masks; crowds (iscrowd) are no single objects and are passed over. An
-annotation that cannot be used is listed and left out; so is an image that is absent or has another size than stated.
+Polygons and both kinds of run-length codes become masks; crowds (iscrowd) and whatever is marked `ignore` are no single
+objects and become regions that count neither way. An annotation that cannot be used is listed and left out; so is an
+image that is absent or has another size than stated.
 """
 
 import hashlib
@@ -35,6 +36,7 @@ class Coco(FileConverter):
     """The images that annotation files name."""
 
     format = "coco"
+    version = 2
 
     def scan(self) -> Listing:
         listing: Listing = {}
@@ -61,12 +63,12 @@ class Coco(FileConverter):
             )
             return [Problem(entry.name, reason)]
         objects: list[TrueObject] = []
+        ignored: list[TrueObject] = []
         problems: list[Sample | Problem] = []
         for annotation in annotations:
-            if annotation.get("iscrowd"):
-                continue
+            kind = ignored if annotation.get("iscrowd") or annotation.get("ignore") else objects
             try:
-                objects.append(parse_object(annotation, categories, height, width))
+                kind.append(parse_object(annotation, categories, height, width))
             except AnnotationError as error:
                 problems.append(Problem(f"{entry.name}, annotation {annotation.get('id')}", f"{error}: left out"))
         attributes = plain_attributes(record, _IMAGE_KEYS) | {"source": entry.name}
@@ -75,7 +77,7 @@ class Coco(FileConverter):
             ground = parse_ground(record.get("ground", {}), height, width)
         except AnnotationError as error:
             problems.append(Problem(f"{entry.name}, ground", f"{error}: left out"))
-        return [Sample(image, tuple(objects), attributes, ground), *problems]
+        return [Sample(image, tuple(objects), attributes, ground, ignored=tuple(ignored)), *problems]
 
     def _annotation_files(self) -> dict[str, Path]:
         """The annotation file of each split."""

@@ -15,7 +15,19 @@ from objectspace.errors import UserError
 
 MAX_CORNERS = 100_000  # of a polygon
 _OBJECT_KEYS = frozenset(
-    ("id", "image_id", "category_id", "category", "iscrowd", "area", "bbox", "visible_bbox", "segmentation", "score")
+    (
+        "id",
+        "image_id",
+        "category_id",
+        "category",
+        "iscrowd",
+        "ignore",
+        "area",
+        "bbox",
+        "visible_bbox",
+        "segmentation",
+        "score",
+    )
 )
 
 

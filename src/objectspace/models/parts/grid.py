@@ -224,6 +224,10 @@ class GridModel(SceneModel):
         wanted = scenes.Wanted(threshold, price, background, pictures, published)
         return scenes.decompose(self, images, wanted, batch)
 
+    def decompose_published(self, images: Input | Sequence[Input]) -> list[Scene]:
+        """Every cell with a presence above one half: see `SceneModel.decompose_published`."""
+        return self.decompose(images, background=False, pictures=False, published=True)
+
     def render(self, scene: Scene) -> Picture:
         """Draw a scene again, perhaps edited: objects are drawn at their `where_box`, `depth` and `what`."""
         return scenes.render(self, scene)

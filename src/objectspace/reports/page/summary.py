@@ -14,7 +14,13 @@ from objectspace.reports.page.histogram import histogram
 from objectspace.reports.page.markup import escaped, number
 from objectspace.scene import Scene
 
-PROJECTED = "projected_"
+RULES = {  # the beginning of a key: heading, meaning
+    "": ("visible", "boxes around what can be seen"),
+    "projected_": ("projected", "around whole objects, hidden parts included"),
+    "published_": ("published", "as the published evaluation counts: every cell above 0.5, none left out"),
+    "strict_": ("strict", "what is found on regions that count neither way is false"),
+    "moving_": ("moving", "without the categories that stand still"),
+}
 
 # key -> what people call it, what it means
 MEASURES = {
@@ -104,16 +110,16 @@ def _charts(tally: Tally) -> str:
 
 
 def _table(metrics: Mapping[str, float | None]) -> str:
-    """One row a measure; where it was measured on whole objects as well, that stands beside it."""
+    """One row a measure; where it was measured by other rules as well, those stand beside it."""
     if not metrics:
         return ""
-    keys = _ordered({key.removeprefix(PROJECTED) for key in metrics})
-    twice = any(key.startswith(PROJECTED) for key in metrics)
-    heads = ["visible", "projected"] if twice else ["value"]
+    rules = [rule for rule in RULES if not rule or any(key.startswith(rule) for key in metrics)]
+    keys = _ordered({plain_key(key) for key in metrics})
+    heads = [RULES[rule][0] for rule in rules] if len(rules) > 1 else ["value"]
     cells = "".join(f'<th scope="col" class="value">{head}</th>' for head in heads)
-    rows = "".join(_row(key, metrics, twice) for key in keys)
-    words = "visible: boxes around what can be seen; projected: around whole objects, hidden parts included."
-    note = f'<p class="note">{words}</p>' if twice else ""
+    rows = "".join(_row(key, metrics, rules) for key in keys)
+    words = "; ".join(": ".join(RULES[rule]) for rule in rules)
+    note = f'<p class="note">{words}.</p>' if len(rules) > 1 else ""
     return (
         '<table class="metrics"><caption>Measured against the truth</caption>'
         f'<thead><tr><th scope="col">measure</th>{cells}<th scope="col">meaning</th></tr></thead>'
@@ -121,10 +127,14 @@ def _table(metrics: Mapping[str, float | None]) -> str:
     )
 
 
-def _row(key: str, metrics: Mapping[str, float | None], twice: bool) -> str:
+def plain_key(key: str) -> str:
+    """A key without the name of its rule."""
+    return next((key.removeprefix(rule) for rule in RULES if rule and key.startswith(rule)), key)
+
+
+def _row(key: str, metrics: Mapping[str, float | None], rules: Iterable[str]) -> str:
     name, meaning = MEASURES.get(key, (key, ""))
-    values = [_value(key, metrics), *([_value(PROJECTED + key, metrics)] if twice else [])]
-    cells = "".join(f'<td class="value">{value}</td>' for value in values)
+    cells = "".join(f'<td class="value">{_value(rule + key, metrics)}</td>' for rule in rules)
     return f'<tr><th scope="row">{escaped(name)}</th>{cells}<td class="meaning">{meaning}</td></tr>'
 
 
@@ -134,7 +144,7 @@ def _value(key: str, metrics: Mapping[str, float | None]) -> str:
     value = metrics[key]
     if value is None or not math.isfinite(value):
         return "–"  # not defined for these images
-    if key.removeprefix(PROJECTED) in WHOLE:
+    if plain_key(key) in WHOLE:
         return str(round(value))
     return f"{value:.2g}" if 0 < abs(value) < 0.01 else f"{value:.3f}"
 
