@@ -13,18 +13,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from objectspace.config import Recipe, Stage, StillBackground
+from objectspace.config import Optimiser, Recipe, Stage, StillBackground
 from objectspace.config.phases import UNKNOWN
 from objectspace.data.dataset import Dataset
 from objectspace.data.sampler import Sampler
 from objectspace.models import Space as SpaceModel
 from objectspace.ops.mixtures import gaussian_log_density, with_unknown
+from objectspace.ops.schedules import Schedule
 from objectspace.training import optimisers
 from objectspace.training.leftover import compact_regions
 
 STILLS = (1, 8)
 COMPONENTS = 5  # the paper's, for a recipe with fewer than two
 IMAGES_A_STILL = 10  # with fewer a still would be one of the images
+SLACK = 0.5  # nats: a pixel that misses so much is explained well enough for a background that has just begun
+RATE = Optimiser(name="adam", rate=5e-3, decay=Schedule(1.0, 0.2, 50, 100))  # of a background; steps in per cent
 WIDE = 4.0  # a rung begins with so many times its sigma
 SHOWN = 2000  # training images that stills are started from, at most
 
@@ -60,11 +63,15 @@ class Result:
     @property
     def room(self) -> float:
         """Nats a pixel that a perfect background would gain, outside of what may be objects."""
-        return self._outside(self.best - self.log_pixel, self.kl)
+        return self._outside(self.best - SLACK - self._enough(), self.kl)
 
     def gain_over(self, weaker: "Result") -> float:
         """Nats a pixel by which this rung is better, outside of what may be objects: drawing those is no gain."""
-        return weaker._outside(self.log_pixel - weaker.log_pixel, weaker.kl - self.kl)
+        return weaker._outside(self._enough() - weaker._enough(), weaker.kl - self.kl)
+
+    def _enough(self) -> Tensor:
+        """The nats of pixels (n, H, W), those that are explained well enough being all alike."""
+        return self.log_pixel.clamp(max=self.best - SLACK)
 
     def _outside(self, pixels: Tensor, images: Tensor) -> float:
         """The sum of values of pixels (n, H, W) outside of compact regions and of images (n,), a pixel."""
@@ -126,10 +133,10 @@ def _train(model: SpaceModel, recipe: Recipe, stage: Stage, dataset: Dataset, se
     training, device = recipe.training, next(model.parameters()).device
     sigma = model.config.background.sigma_at(stage)
     parameters = model.parameter_groups()["background"]
-    optimiser = optimisers.build(training.background, parameters)
+    optimiser = optimisers.build(RATE, parameters)
     sampler = Sampler(len(dataset), training.batch, seed)
     for step in range(training.ladder):
-        optimisers.set_rate(optimiser, optimisers.rate_at(training.background, step))
+        optimisers.set_rate(optimiser, optimisers.rate_at(RATE, 100 * step // training.ladder))
         wide = replace(stage, background_sigma=sigma * _widened(step / training.ladder))
         images = torch.from_numpy(dataset.batch(sampler.indices(step))).permute(0, 3, 1, 2)
         generator = torch.Generator(device=device).manual_seed(seed * 1_000_003 + step)
