@@ -74,7 +74,8 @@ class Recipe(Section):
     def _ladder_needs_rungs(self) -> "Recipe":
         if self.training.ladder and not isinstance(self.model, Space):
             raise ValueError(
-                f"training.ladder chooses among SPACE's backgrounds, and a {self.model.kind} has none of them: set it to 0"
+                f"training.ladder chooses among SPACE's backgrounds, and a {self.model.kind} has none of them: "
+                "set it to 0"
             )
         return self
 
