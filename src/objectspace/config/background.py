@@ -60,6 +60,7 @@ class StillBackground(Background):
 
     components: Annotated[int, Field(ge=0)] = 5  # 0: stills alone
     stills: Annotated[int, Field(ge=0)] = 0  # pictures of free pixels, of which every image has the best-fitting one
+    flat: bool = False  # every component's picture is of one colour: with one component, one colour an image
     still_things: Literal["background", "objects"] = "background"  # whose are small things that stand still
 
     @model_validator(mode="after")

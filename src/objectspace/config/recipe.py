@@ -32,6 +32,7 @@ class Training(Section):
     seed: Annotated[int, Field(ge=0)] = 0
     foreground: Optimiser = Optimiser(name="rmsprop", rate=1e-5)
     background: Optimiser = Optimiser(name="adam", rate=1e-3)
+    ladder: Annotated[int, Field(ge=0)] = 0  # steps for each background that is tried; 0: the recipe's own is used
     log_every: Whole = 20  # steps between lines of metrics.jsonl
     look_every: Whole = 500  # steps between looks at held-out images: measures, latest.png, collapse watch
     look_images: Whole = 64
@@ -71,6 +72,15 @@ class Recipe(Section):
             raise ValueError(f"phases are for models of cells, and a {plain.model.kind} has none")  # noqa: TRY004
         sigmas = {"foreground": plain.model.foreground.sigma, "background": plain.model.background.sigma}
         return handler(fill_in(plain.phases.plan(sigmas), content))
+
+    @model_validator(mode="after")
+    def _ladder_needs_rungs(self) -> "Recipe":
+        if self.training.ladder and not isinstance(self.model, Space):
+            raise ValueError(
+                f"training.ladder chooses among SPACE's backgrounds, and a {self.model.kind} has none of them: "
+                "set it to 0"
+            )
+        return self
 
     @model_validator(mode="after")
     def _motion_needs_cells(self) -> "Recipe":

@@ -18,11 +18,12 @@ DIGITS = {"loss": 0, "mse": 1, "objects": 1, "AP@0.5": 3}  # behind the point, i
 class Display:
     """Follows a run of `steps` steps from step `done` on; `deadline` (`time.monotonic`) may end it earlier.
 
-    What is printed while the bar lives appears above it. `silent` is for the processes other than the first.
+    What is printed while the bar lives appears above it. `silent` is for the processes other than the first; `what`
+    names what the steps are for, where they are not those of the run itself.
     """
 
-    def __init__(self, steps: int, done: int, deadline: float, say: Say, silent: bool = False) -> None:
-        self._steps, self._deadline, self._say = steps, deadline, say
+    def __init__(self, steps: int, done: int, deadline: float, say: Say, silent: bool = False, what: str = "") -> None:
+        self._steps, self._deadline, self._say, self._what = steps, deadline, say, what and f"{what}  "
         self._pace = Pace()
         console = Console()  # standard output, where `say` prints: if that is a file, it gets plain lines
         self._bar: Progress | None = None
@@ -51,7 +52,7 @@ class Display:
     def show(self, step: int, numbers: Mapping[str, float], line: bool) -> None:
         """Say that `step` steps are done, with the `numbers` named in DIGITS; `line`: where there is no bar, say so."""
         self._pace.tick()
-        text = f"{self._pace.rate:.2f}/s  {duration(self._left(step))} left  " + "  ".join(
+        text = f"{self._what}{self._pace.rate:.2f}/s  {duration(self._left(step))} left  " + "  ".join(
             f"{name} {numbers[name]:.{digits}f}" for name, digits in DIGITS.items() if name in numbers
         )
         if self._bar is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from objectspace import recipe_files
 from objectspace.card import Card
 from objectspace.errors import UserError
+from objectspace.training.ladder import chosen_before, told
 
 
 def describe(run: Path, name: str, machine: str) -> Card:
@@ -16,7 +17,8 @@ def describe(run: Path, name: str, machine: str) -> Card:
     summary = _read(run / "summary.json")
     if summary["ended"] != "finished":
         raise UserError(f"the run in {run} is {summary['ended']!r}, not finished: go on with --resume")
-    recipe = recipe_files.load(run / "recipe.toml")
+    given = recipe_files.load(run / "recipe.toml")
+    recipe = chosen_before(run, given) or given  # as it was trained: with the background that was chosen
     made = Path(summary["data"]) / "dataset.json"
     return Card(
         name=name,
@@ -30,6 +32,7 @@ def describe(run: Path, name: str, machine: str) -> Card:
         machine=machine,
         failed_starts=len(summary["failed_starts"]),
         precision="float16",
+        background=told(run),
     )
 
 

@@ -1,6 +1,7 @@
 """The training loop: from a recipe and a data set to a run directory with weights.
 
     RUN/recipe.toml        the full recipe
+    RUN/ladder.json        which background was chosen and why, where the recipe leaves that open
     RUN/metrics.jsonl      a line every few steps; RUN/tensorboard the same
     RUN/latest.png         what the model makes of a few held-out images
     RUN/checkpoints/       the newest training states

@@ -16,6 +16,7 @@ from objectspace.models import create
 from objectspace.training import optimisers
 from objectspace.training.directory import Failed, give_up, prepare, writing
 from objectspace.training.display import Say
+from objectspace.training.ladder import settle
 from objectspace.training.loop import Ended, run_start
 from objectspace.training.precision import multiply_in_bfloat16
 from objectspace.training.processes import connect, on_first, share_of
@@ -48,6 +49,7 @@ def train(recipe: Recipe, options: Options, say: Say) -> dict[str, Any]:
     share_of(recipe.training.batch, fabric.world_size)  # complains now rather than later
     train_set, held_out = _open_data_in_turn(fabric, recipe, options, say)
     saved, failed = on_first(fabric, lambda: prepare(options.run, recipe, options.resume, say))
+    recipe = on_first(fabric, lambda: settle(options.run, recipe, train_set, held_out, say, fabric.device))
     with writing(options.run):
         while True:
             seed = recipe.training.seed + len(failed)

@@ -87,6 +87,11 @@ class StillBackground(Background):
             return torch.zeros(len(images), dtype=torch.long, device=images.device)
         return stills.best_fit(images, self._pictures(), sigma)
 
+    def decode_components(self, latent: Tensor) -> Tensor:
+        """Component latents (B, K, D) -> pictures (B, K, C, H, W) in (0, 1), each of one colour where they are flat."""
+        pictures = super().decode_components(latent)
+        return pictures.mean((-2, -1), keepdim=True).expand_as(pictures) if self.config.flat else pictures
+
     def infer_masks(self, images: Tensor) -> Tensor:
         """Only the log-masks (B, K, 1, H, W) of images, a still's first, at the posterior means."""
         if not self.config.stills:

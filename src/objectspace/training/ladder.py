@@ -1,0 +1,127 @@
+"""The ladder of backgrounds: the weakest one that explains the data, because a strong one draws the objects too.
+
+Rungs are tried from the weakest up (`rungs.py`). A higher one is taken only for what it gains outside of the compact
+regions that the one below leaves unexplained: those may be objects, and a background that draws them is no better. The
+climb ends as soon as not even a perfect background could gain enough. RUN/ladder.json keeps it all, so that a run that
+goes on does not climb again.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from objectspace.config import Recipe, Space, StillBackground
+from objectspace.data.dataset import Dataset
+from objectspace.data.store import read_json, write_json
+from objectspace.errors import UserError
+from objectspace.training.directory import writing
+from objectspace.training.display import Display, Say
+from objectspace.training.journal import Journal
+from objectspace.training.rungs import Result, attempt, rungs, with_background
+
+FILE = "ladder.json"
+WORTH = 0.15  # nats a pixel that a stronger background must gain: one pixel in forty, from unknown to explained
+CPU = torch.device("cpu")
+
+
+def climb(
+    recipe: Recipe, train_set: Dataset, held_out: Dataset, say: Say, seed: int, device: torch.device = CPU
+) -> tuple[Recipe, list[Result]]:
+    """The recipe with the background that was chosen, and all rungs that were tried, weakest first."""
+    assert isinstance(recipe.model, Space)
+    ladder = rungs(recipe.model.background, len(train_set))
+    steps = recipe.training.ladder
+    say(f"the ladder of backgrounds: up to {len(ladder)}, weakest first, {steps} steps each")
+    results: list[Result] = []
+    for number, rung in enumerate(ladder, start=1):
+        with Display(steps, 0, float("inf"), say, what=f"rung {number} of {len(ladder)}, {rung.name}") as display:
+
+            def tell(step: int, loss: float, display: Display = display) -> None:
+                display.show(step, {"loss": loss}, line=step % recipe.training.log_every == 0)
+
+            results.append(attempt(rung, recipe, (train_set, held_out), seed, device, tell))
+        say(str(results[-1]))
+        if choose(results).room <= WORTH:
+            break
+    chosen = choose(results)
+    say(f"background: {chosen.rung.name}: {reason(results)}")
+    return with_background(recipe, chosen.rung.background), results
+
+
+def choose(results: list[Result]) -> Result:
+    """The weakest rung over which none above it gains enough, outside of what it leaves to objects."""
+    chosen = results[0]
+    for result in results[1:]:
+        if result.gain_over(chosen) > WORTH:
+            chosen = result
+    return chosen
+
+
+def reason(results: list[Result]) -> str:
+    """Why that one was chosen, in plain words."""
+    chosen = choose(results)
+    above = results[results.index(chosen) + 1 :]
+    if chosen.room <= WORTH:
+        return f"outside of compact regions a perfect one would gain only {chosen.room:.2f} nats a pixel"
+    if not above:
+        return "none explains more outside of compact regions, and there is none above it"
+    gain, name = max((result.gain_over(chosen), result.rung.name) for result in above)
+    return (
+        f"outside of compact regions {name} would gain {gain:+.2f} nats a pixel, and {WORTH} is the least to climb for"
+    )
+
+
+def settle(
+    run: Path, recipe: Recipe, train_set: Dataset, held_out: Dataset, say: Say, device: torch.device = CPU
+) -> Recipe:
+    """The recipe that a run trains: as it is if it fixes its background, or with the one that was or is now chosen."""
+    if not recipe.training.ladder:
+        return recipe
+    before = chosen_before(run, recipe)
+    if before is not None:
+        return before
+    begun = time.monotonic()
+    settled, results = climb(recipe, train_set, held_out, say, recipe.training.seed, device)
+    with writing(run):
+        with Journal(run, 0) as journal:
+            for result in results:
+                journal.note(0, {f"ladder_{name}": value for name, value in _measures(result).items()})
+        write_json(run / FILE, _record(results, round(time.monotonic() - begun, 1)))
+    return settled
+
+
+def chosen_before(run: Path, recipe: Recipe) -> Recipe | None:
+    """The recipe of a run with the background that its ladder.json names; None if there is no such file."""
+    if not (run / FILE).exists():
+        return None
+    try:
+        background = StillBackground.model_validate(read_json(run / FILE)["background"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{run / FILE} names no background: {error}; delete it, and the run climbs again") from error
+    return with_background(recipe, background)
+
+
+def told(run: Path) -> str:
+    """The choice of a run in a line, as its card tells it; empty if it did not climb."""
+    if not (run / FILE).exists():
+        return ""
+    record = read_json(run / FILE)
+    return f"{record['chosen']}: {record['reason']}"
+
+
+def _record(results: list[Result], seconds: float) -> dict[str, Any]:
+    """The content of ladder.json."""
+    chosen = choose(results)
+    return {
+        "chosen": chosen.rung.name,
+        "reason": reason(results),
+        "seconds": seconds,
+        "rungs": [_measures(result) for result in results],
+        "background": chosen.rung.background.model_dump(mode="json"),
+    }
+
+
+def _measures(result: Result) -> dict[str, Any]:
+    return {"rung": result.rung.name, "bound": result.bound} | result.left | {"room": result.room}

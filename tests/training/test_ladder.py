@@ -1,0 +1,179 @@
+"""Which background a run chooses, and that it chooses once."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+import objectspace
+from objectspace.card import read_card
+from objectspace.cli import app
+from objectspace.config import Recipe
+from objectspace.data.dataset import Dataset
+from objectspace.errors import UserError
+from objectspace.recipe_files import build
+from objectspace.training import ladder, loop
+from objectspace.training.leftover import compact_regions
+from objectspace.training.run import Options, train
+
+SIDE = 32
+QUIET = lambda line: None  # noqa: E731
+Ground = Callable[[np.random.Generator], NDArray[np.float64]]
+
+
+def one_colour(random: np.random.Generator) -> NDArray[np.float64]:
+    return np.broadcast_to(random.uniform(0.1, 0.5, 3), (SIDE, SIDE, 3)).copy()
+
+
+def fixed_camera(random: np.random.Generator) -> NDArray[np.float64]:
+    return np.kron(np.random.default_rng(7).uniform(0, 0.6, (8, 8, 3)), np.ones((4, 4, 1)))
+
+
+def gradient(random: np.random.Generator) -> NDArray[np.float64]:
+    """From one colour to another in any direction."""
+    angle = random.uniform(0, 2 * np.pi)
+    rows, columns = np.mgrid[:SIDE, :SIDE] / (SIDE - 1) - 0.5
+    share = (0.5 + 0.7 * (np.cos(angle) * rows + np.sin(angle) * columns))[..., None]
+    one, other = random.uniform(0, 0.6, (2, 3))
+    return np.clip(share * one + (1 - share) * other, 0, 1)
+
+
+def with_discs(ground: Ground, root: Path, counts: dict[str, int]) -> Path:
+    """A data set of images with two bright discs each."""
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    for split, count in counts.items():
+        folder = root / split / "images"
+        folder.mkdir(parents=True)
+        random = np.random.default_rng(len(split))
+        for number in range(count):
+            picture = ground(random)
+            for _ in range(2):
+                row, column = random.uniform(4, SIDE - 4, 2)
+                picture[(rows - row) ** 2 + (columns - column) ** 2 < 9] = (1.0, 0.95, 0.9)
+            Image.fromarray((255 * picture).round().astype(np.uint8)).save(folder / f"{number:04d}.png")
+    return root
+
+
+@pytest.fixture(scope="module")
+def climbing(tiny: Recipe) -> Recipe:
+    """A recipe that leaves the background open, with nets that learn in a few steps."""
+    content = tiny.model_dump(mode="json")
+    content["model"]["background"] |= {
+        "sigma": 0.1,
+        "encoder_dim": 16,
+        "encoder_channels": [16] * 4,
+        "component_encoder_channels": [16] * 4,
+        "component_decoder_channels": [16, 16],
+        "component_dim": 4,
+        "fraction": 4,
+    }
+    content["anneal"] |= {"unknown": 0.1}
+    content["training"] |= {"ladder": 120, "batch": 12, "look_images": 24, "log_every": 100}
+    return build(content, "the ladder's recipe")
+
+
+def choice(ground: Ground, recipe: Recipe, root: Path) -> tuple[str, Recipe]:
+    data = with_discs(ground, root, {"train": 200, "val": 24})
+    said: list[str] = []
+    settled, results = ladder.climb(recipe, Dataset(data, "train", SIDE), Dataset(data, "val", SIDE), said.append, 0)
+    for line in said:
+        print(line)
+    return ladder.choose(results).rung.name, settled
+
+
+def test_plain_grounds_need_one_colour_an_image(climbing: Recipe, tmp_path: Path) -> None:
+    name, settled = choice(one_colour, climbing, tmp_path)
+    assert name == "one colour an image"
+    assert (settled.model.background.flat, settled.model.background.components) == (True, 1)
+
+
+def test_a_fixed_camera_needs_a_still(climbing: Recipe, tmp_path: Path) -> None:
+    name, settled = choice(fixed_camera, climbing, tmp_path)
+    assert name == "one still"
+    assert (settled.model.background.stills, settled.model.background.components) == (1, 0)
+
+
+def test_gradients_that_differ_need_components(climbing: Recipe, tmp_path: Path) -> None:
+    name, settled = choice(gradient, climbing, tmp_path)
+    assert name in ("one smooth component", "2 components")
+    assert not settled.model.background.flat
+    assert settled.training.ladder == 0, "what was settled is fixed"
+
+
+def test_only_what_is_compact_may_be_an_object() -> None:
+    rows, columns = np.mgrid[:64, :64]
+    disc = (rows - 20) ** 2 + (columns - 40) ** 2 < 40
+    noise = np.random.default_rng(0).random((64, 64)) < 0.1
+    stripes, half = columns % 8 < 2, rows + columns < 64
+    assert compact_regions(disc).sum() == disc.sum()
+    for spread in (noise, stripes, half):
+        assert compact_regions(spread).sum() < 0.1 * spread.sum()
+
+
+@pytest.fixture
+def quick(tiny: Recipe) -> Recipe:
+    """A short run that climbs before it."""
+    content = tiny.model_dump(mode="json")
+    content["anneal"] |= {"unknown": 0.1}
+    content["training"] |= {"ladder": 3}
+    return build(content, "quick")
+
+
+def test_a_run_climbs_once_and_resumes_to_the_bit(
+    quick: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    train(quick, Options(sprites, tmp_path / "whole"), said.append)
+    record = json.loads((tmp_path / "whole" / "ladder.json").read_text())
+    assert any(line.startswith(f"background: {record['chosen']}: ") for line in said)
+    take_step = loop.take_step
+
+    def dying(*arguments):
+        if arguments[4] == 7:
+            raise RuntimeError("killed")
+        return take_step(*arguments)
+
+    with monkeypatch.context() as broken, pytest.raises(RuntimeError, match="killed"):
+        broken.setattr(loop, "take_step", dying)
+        train(quick, Options(sprites, tmp_path / "torn"), QUIET)
+    monkeypatch.setattr(ladder, "climb", None)  # whoever calls it now fails
+    train(quick, Options(sprites, tmp_path / "torn", resume=True), QUIET)
+    first, second = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "torn"))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_run_and_its_card_have_the_chosen_background(quick: Recipe, sprites: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    train(quick, Options(sprites, run), QUIET)
+    record = json.loads((run / "ladder.json").read_text())
+    model = objectspace.load(run / "model")
+    assert model.config.background.model_dump(mode="json") == record["background"]
+    notes = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    tried = [note["ladder_rung"] for note in notes if "ladder_rung" in note]
+    assert tried == [rung["rung"] for rung in record["rungs"]]
+    assert "ladder = 3" in (run / "recipe.toml").read_text(), "the recipe stays as it was given"
+    result = CliRunner().invoke(
+        app, ["pack", str(run), str(tmp_path / "mine"), "--data", str(sprites), "--split", "val"]
+    )
+    assert result.exit_code == 0, result.output
+    card = read_card(tmp_path / "mine")
+    assert card.background.startswith(record["chosen"])
+    assert "ladder = 0" in card.recipe, "the card's recipe trains the same model again"
+
+
+def test_a_recipe_may_fix_its_background(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
+    train(tiny, Options(sprites, tmp_path / "run"), QUIET)
+    assert not (tmp_path / "run" / "ladder.json").exists()
+    assert objectspace.load(tmp_path / "run" / "model").config.background == tiny.model.background
+
+
+def test_other_models_have_no_ladder() -> None:
+    with pytest.raises(UserError, match="a spair has none"):
+        build({"model": {"kind": "spair"}, "training": {"ladder": 10}}, "wrong")
