@@ -108,6 +108,7 @@ def test_the_score_of_an_object_falls_with_what_hides_it(model, monkeypatch):
     found = Drawables(
         image=torch.zeros(3, dtype=torch.long),
         where=geometry.from_boxes(boxes, 32, 32),
+        frame=geometry.from_boxes(boxes, 32, 32),
         depth=torch.tensor([-1.0, 1.0, 0.0]),
         presence=torch.tensor([0.9, 0.8, 0.7]),
         what=torch.zeros(3, 3),

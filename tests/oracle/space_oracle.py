@@ -306,7 +306,7 @@ def best_still(model: Space, image: Tensor, sigma: float) -> int:
     """Which still explains an image (C, H, W) best, a tenth of every pixel being nobody's."""
     fits = [
         float(known_or_not(Normal(picture, sigma).log_prob(image).exp(), 0.1).sum())
-        for picture in model.background.pictures
+        for picture in model.background.pictures.detach()
     ]
     return fits.index(max(fits))
 

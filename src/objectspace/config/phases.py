@@ -56,8 +56,8 @@ class Phases(Section):
             "background_first": self.background,
             "warm_start": self.warm,
             "own_background": sharp,
-            "presence_prior": f"(0.3 -> 0.01):({part(0.1)} -> {part(0.5)}) then (0.01 -> 0.0001):({part(0.5)} -> {part(0.7)})"
-            f" then {priced}",
+            "presence_prior": f"(0.3 -> 0.01):({part(0.1)} -> {part(0.5)}) then "
+            f"(0.01 -> 0.0001):({part(0.5)} -> {part(0.7)}) then {priced}",
             "temperature": f"(1.0 -> 0.5):({begin} -> {part(0.3)})",
             "evidence_from": part(0.3),
             "boundary_stop": 0,

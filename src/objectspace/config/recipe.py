@@ -65,7 +65,7 @@ class Recipe(Section):
         plain = handler(content)  # complains about what is wrong, and fills in the model
         assert plain.phases is not None
         if not isinstance(plain.model, GridConfig):
-            raise ValueError(f"phases are for models of cells, and a {plain.model.kind} has none")
+            raise ValueError(f"phases are for models of cells, and a {plain.model.kind} has none")  # noqa: TRY004
         sigmas = {"foreground": plain.model.foreground.sigma, "background": plain.model.background.sigma}
         return handler(fill_in(plain.phases.plan(sigmas), content))
 

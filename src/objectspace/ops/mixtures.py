@@ -57,7 +57,8 @@ def mix_pixels(
 ) -> Tensor:
     """log p of pixels: objects of a colour N(colour, sigma) with weight alpha, over what is `behind`, or nobody's.
 
-    Images and colours (B, C, H, W), alpha (B, 1, H, W), `behind` the log density of every channel (B, C, H, W) -> (B, H, W).
+    Images and colours (B, C, H, W), alpha (B, 1, H, W), `behind` the log density of every channel (B, C, H, W)
+    -> (B, H, W).
     """
     return with_unknown(mix_two(gaussian_log_density(images, colour, sigma), behind, alpha, epsilon), unknown)
 
