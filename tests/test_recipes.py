@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from objectspace import recipe_files
-from objectspace.config import ModelConfig, Recipe, Space
+from objectspace.config import Space
 from objectspace.errors import UserError
 from objectspace.ops.schedules import Schedule
 
@@ -41,10 +41,11 @@ def test_a_recipe_holds_only_what_differs(name: str) -> None:
                 assert value != default[key], f"{path}{key} is the default"
 
     content = tomllib.loads(recipe_files.shipped()[name].read_text())
-    kind = content.get("model", {}).get("kind", "space")
-    default = Recipe(model=ModelConfig.kinds[kind]()).model_dump(mode="json")
-    default["model"]["kind"] = "space"
-    compare(content, default, "")
+    model, phases = content.get("model", {}), content.pop("phases", None)
+    given = {key: model.pop(key) for key in ("kind", "width") if key in model}  # the rest follows from these and phases
+    assert not {"kind": "space", "width": "paper"}.items() & given.items()
+    default = recipe_files.build({"model": {"kind": "space"} | given, "phases": phases}, name)
+    compare(content, default.model_dump(mode="json"), "")
 
 
 def test_the_numbers_are_the_papers() -> None:
