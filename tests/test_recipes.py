@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from objectspace import recipe_files
-from objectspace.config import ModelConfig, Recipe, Space
+from objectspace.config import Space
 from objectspace.errors import UserError
 from objectspace.ops.schedules import Schedule
 
@@ -41,10 +41,11 @@ def test_a_recipe_holds_only_what_differs(name: str) -> None:
                 assert value != default[key], f"{path}{key} is the default"
 
     content = tomllib.loads(recipe_files.shipped()[name].read_text())
-    kind = content.get("model", {}).get("kind", "space")
-    default = Recipe(model=ModelConfig.kinds[kind]()).model_dump(mode="json")
-    default["model"]["kind"] = "space"
-    compare(content, default, "")
+    model, phases = content.get("model", {}), content.pop("phases", None)
+    given = {key: model.pop(key) for key in ("kind", "width") if key in model}  # the rest follows from these and phases
+    assert not {"kind": "space", "width": "paper"}.items() & given.items()
+    default = recipe_files.build({"model": {"kind": "space"} | given, "phases": phases}, name)
+    compare(content, default.model_dump(mode="json"), "")
 
 
 def test_the_numbers_are_the_papers() -> None:
@@ -90,7 +91,10 @@ def test_overrides_reach_nested_values() -> None:
         ("model.foreground.glimpse=20", "8, 16, 32 or 64"),
         ("anneal.temperature=warm", "'warm' is no schedule"),
         ("anneal.temperature=-1", "temperature must be positive"),
-        ("anneal.sigma_factor=(1 -> 0):(5 -> 9)", "sigma_factor must be positive"),
+        ("anneal.foreground_sigma=(1 -> 0):(5 -> 9)", "foreground_sigma must be positive"),
+        ("anneal.sigma_factor=0.8", "foreground_sigma and background_sigma are schedules"),
+        ("anneal.unknown=1", "unknown must lie between 0 and 1"),
+        ("anneal.warm_start=5", "set unknown above 0"),
         ("anneal.background_first=-1", "background_first"),
         ("anneal.presence_prior=1.5", "presence_prior must lie between 0 and 1"),
         ("anneal.fixed_alpha=0.1", "go together"),

@@ -17,6 +17,12 @@ from objectspace.config import ModelConfig, Recipe
 from objectspace.errors import UserError, nearest
 
 Table = dict[str, Any]
+DECIDING = (
+    "phases",
+    "model.width",
+    "model.foreground.sigma",
+    "model.background.sigma",
+)  # other values follow from them
 
 
 def shipped() -> dict[str, Traversable]:
@@ -35,6 +41,11 @@ def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     recipe = build(content, path)
     if not overrides:
         return recipe
+    deciding = [override for override in overrides if override.strip().startswith(DECIDING)]
+    if deciding:  # before what follows from them is filled in
+        for override in deciding:
+            _override(content, override)
+        recipe = build(content, path)
     changed = recipe.model_dump(mode="json")  # all of it, so that a change of one value leaves the others as they are
     for override in overrides:
         _override(changed, override)

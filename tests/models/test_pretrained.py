@@ -193,3 +193,13 @@ def test_a_pickle_in_place_of_weights(model, folder):
     torch.save(model.state_dict(), folder / "model.safetensors")
     with pytest.raises(UserError, match="safetensors"):
         from_pretrained(folder)
+
+
+def test_a_model_saved_when_both_sigmas_had_a_factor_keeps_its_sigmas(tmp_path):
+    model = load("space-riverraid")  # which was
+    assert model.final.foreground_sigma == pytest.approx(0.8 * model.config.foreground.sigma)
+    assert model.final.background_sigma == pytest.approx(0.8 * model.config.background.sigma)
+    plain = load("space-atari-joint10")  # whose factor was 1
+    assert (plain.final.foreground_sigma, plain.final.background_sigma) == (None, None)
+    model.save_pretrained(tmp_path)
+    assert from_pretrained(tmp_path).final == model.final

@@ -93,3 +93,30 @@ def test_gradients(what):
         assert torch.autograd.gradcheck(lambda s, w: cut(s, w, windows, 4), (source, where))
     else:
         assert torch.autograd.gradcheck(lambda g, w: tuple(paste(g, w, group) for group in windows), (glimpses, where))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(4, 4), (2, 5), (1, 1)])
+def test_latents_say_where_and_back(rows, columns):
+    generator = torch.Generator().manual_seed(0)
+    scale, shift = (torch.randn(1, rows * columns, 2, generator=generator, dtype=DOUBLE) for _ in range(2))
+    where = geometry.to_where(scale, shift, rows, columns)[0]
+    found = geometry.to_latents(where, torch.arange(rows * columns), rows, columns)
+    torch.testing.assert_close(found, (scale[0], shift[0]))
+
+
+def test_what_latents_cannot_say_is_moved_to_what_they_can():
+    where = torch.tensor([[0.0, 1.5, 1.0, -1.0]], dtype=DOUBLE)  # in the corner, and the cell is in the other one
+    scale, shift = geometry.to_latents(where, torch.tensor([6]), 3, 3)
+    said = geometry.to_where(scale[None], shift[None], 3, 3, first=6)[0, 0]
+    torch.testing.assert_close(said[:2], torch.tensor([0.001, 0.999], dtype=DOUBLE))
+    centre = 2 * torch.tensor([0.5 + 0.999, 2.5 - 0.999], dtype=DOUBLE) / 3 - 1  # nearly a cell away
+    torch.testing.assert_close(said[2:], centre)
+    assert torch.cat([scale, shift]).isfinite().all()
+
+
+def test_a_box_is_enlarged_about_its_centre():
+    where = wheres(20, 3)
+    small, large = geometry.to_boxes(where, 48, 64), geometry.to_boxes(geometry.enlarge(where, 0.25), 48, 64)
+    torch.testing.assert_close(large[:, 2:] - large[:, :2], 1.25 * (small[:, 2:] - small[:, :2]))
+    torch.testing.assert_close(large[:, 2:] + large[:, :2], small[:, 2:] + small[:, :2])
+    assert geometry.enlarge(where, 0.0) is where

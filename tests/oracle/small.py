@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from objectspace import config as configs
 from objectspace.models import create
@@ -56,3 +57,11 @@ def small_model(config: configs.GridConfig, seed: int = 0, spread: float = 3.0) 
             buffer.running_mean.normal_(0, 0.1, generator=generator)
             buffer.running_var.uniform_(0.5, 1.5, generator=generator)
     return model
+
+
+def kept_cells(count: int, cells: int, share: float, generator: torch.Generator) -> Tensor | None:
+    """The cells (B, N) left where a share is dropped: all of three images in ten, and of the others all but that."""
+    if share == 0:
+        return None
+    draw = torch.rand(count, cells + 1, generator=generator)
+    return torch.stack([torch.tensor([bool(row[0] >= 0.7) or bool(each >= share) for each in row[1:]]) for row in draw])

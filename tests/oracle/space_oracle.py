@@ -2,7 +2,8 @@
 
 Takes the weights of a `Space` model, none of its arithmetic: convolutions, norms and LSTMs are called by torch's own
 modules, everything between them is written out here from the paper (Algorithms "Foreground Inference", "Rescale",
-"Background Inference", "Background Generation") with PAPER-NOTES where it is silent.
+"Background Inference", "Background Generation") with PAPER-NOTES where it is silent. What goes beyond the paper is
+written out as docs/decisions.md and the config say it.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from objectspace.config import Stage
 from objectspace.models.space import Space
 
 Noise = Callable[[Tensor], Tensor]
+Drawn = tuple[Tensor, Tensor, Tensor, Tensor]  # an object's picture, alpha, frame and depth
 
 
 def spatial_transformer(picture: Tensor, where: Tensor, size: tuple[int, int], inverse: bool) -> Tensor:
@@ -57,10 +59,98 @@ def rescale(shift: Tensor, i: int, rows: int, columns: int) -> Tensor:
     return 2 * (centre + torch.tanh(shift)) / shift.new_tensor([columns, rows]) - 1
 
 
+def enlarged(where: Tensor, margin: float) -> Tensor:
+    """Where a glimpse lies: the object and a margin around it."""
+    width, height, x, y = where
+    return torch.stack([width * (1 + margin), height * (1 + margin), x, y])
+
+
+def rim(side: int, like: Tensor) -> Tensor:
+    """The boundary loss's kernel (1, g, g)."""
+    kernel = torch.full((1, side, side), 1 / side**2, dtype=like.dtype)
+    width = max(1, round(6 * side / 32))
+    kernel[:, width : side - width, width : side - width] = 0
+    return kernel
+
+
+def lay(drawn: list[Drawn | None], presences: list[Tensor], canvas: tuple[int, int]) -> tuple[Tensor, Tensor]:
+    """The objects of one image's cells laid over one another: picture (C, H, W) and alpha (1, H, W)."""
+    alphas, pictures, logits = [], [], []
+    for one, presence in zip(drawn, presences, strict=True):
+        if one is None:  # absent: an empty canvas, logit 0 everywhere
+            alphas.append(presence.new_zeros(1, *canvas))
+            pictures.append(presence.new_zeros(3, *canvas))
+            logits.append(presence.new_zeros(1, *canvas))
+            continue
+        picture, alpha, frame, depth = one
+        pictures.append(spatial_transformer(alpha * presence * picture, frame, canvas, inverse=True))
+        alphas.append(spatial_transformer(alpha * presence, frame, canvas, inverse=True))
+        logits.append(100 * torch.sigmoid(-depth) * alphas[-1])
+    weights = torch.softmax(torch.stack(logits), dim=0)
+    return (weights * torch.stack(pictures)).sum(0), (weights * torch.stack(alphas)).sum(0)
+
+
+def mean_of(image: Tensor, alpha: Tensor, premultiplied: bool) -> Tensor:
+    """What an image is compared with: the premultiplied picture, or its colour."""
+    return image if premultiplied else image / torch.where(alpha > 1e-6, alpha, 1e-6)
+
+
+def known_or_not(density: Tensor, unknown: float) -> Tensor:
+    """log p of pixels (..., H, W) from the densities of their channels (..., C, H, W): perhaps nobody explains them."""
+    return torch.log((1 - unknown) * density.prod(-3) + unknown)
+
+
+def log_pixels(model, image: Tensor, mean: Tensor, alpha: Tensor, behind: Tensor, stage: Stage) -> Tensor:
+    """log p of an image's pixels (..., H, W): objects over densities `behind` (..., C, H, W), or nobody's."""
+    eps, sigma = model.config.mixture_epsilon, stage.foreground_sigma or model.config.foreground.sigma
+    front = Normal(mean, sigma).log_prob(image).exp()
+    return known_or_not((alpha + eps) * front + (1 - alpha + eps) * behind, stage.unknown)
+
+
+def presence_prior(stage: Stage, behind: Tensor, row: int, column: int, cell: int) -> float:
+    """Of one cell of an image whose background has the densities `behind` (C, H, W)."""
+    if stage.explained_prior is None:
+        return stage.presence_prior
+    for y in range(row * cell, (row + 1) * cell):
+        for x in range(column * cell, (column + 1) * cell):
+            known = (1 - stage.unknown) * float(behind[:, y, x].prod())
+            if stage.unknown / (known + stage.unknown) > 0.5:
+                return stage.presence_prior
+    return min(stage.presence_prior, stage.explained_prior)
+
+
+def evidence(
+    drawn: list[Drawn | None],
+    presences: list[Tensor],
+    logits: list[Tensor],
+    costs: list[Tensor],
+    likelihood: Callable[[Tensor, Tensor], Tensor],
+    canvas: tuple[int, int],
+) -> Tensor:
+    """A term whose gradient by the logits is minus what each object gains less what it costs, times dp / dlogit."""
+    term = torch.zeros_like(logits[0])
+    for i, one in enumerate(drawn):
+        if one is None:
+            continue
+        with torch.no_grad():
+            present, absent = list(presences), list(presences)
+            present[i], absent[i] = torch.ones_like(presences[i]), torch.zeros_like(presences[i])
+            gain = likelihood(*lay(drawn, present, canvas)) - likelihood(*lay(drawn, absent, canvas))
+            worth = min(max(float(gain - costs[i]), -200.0), 200.0)
+        term = term - torch.sigmoid(logits[i]) * worth
+    return term
+
+
 def foreground(  # noqa: PLR0915
-    model: Space, images: Tensor, stage: Stage, chosen: Tensor | None, noise: dict[str, Tensor] | None
+    model: Space,
+    images: Tensor,
+    stage: Stage,
+    chosen: Tensor | None,
+    noise: dict[str, Tensor] | None,
+    behind: Tensor,
+    kept: Tensor | None = None,
 ):
-    """Algorithm "Foreground Inference", with its KL terms and the boundary loss."""
+    """Algorithm "Foreground Inference", with its KL terms and the boundary loss; `behind` are densities."""
     net, config = model.foreground, model.config.foreground
     rows, columns = config.grid
     cells, side, canvas = rows * columns, config.glimpse, (images.shape[2], images.shape[3])
@@ -76,15 +166,15 @@ def foreground(  # noqa: PLR0915
     def draw(name: str, mean: Tensor, std: Tensor, *index: int) -> Tensor:
         return mean if noise is None else mean + std * noise[name][index]
 
-    kernel = torch.full((1, side, side), 1 / side**2, dtype=images.dtype)
-    rim = max(1, round(6 * side / 32))
-    kernel[:, rim : side - rim, rim : side - rim] = 0
-    out: dict[str, list[Tensor]] = {"alpha": [], "image": [], "boundary": [], "where": [], "presence": []}
+    kernel = rim(side, images)
+    names = ("alpha", "image", "mean", "boundary", "where", "presence", "evidence")
+    out: dict[str, list[Tensor]] = {name: [] for name in names}
     kl: dict[str, list[Tensor]] = {"presence": [], "scale": [], "shift": [], "depth": [], "what": []}
     what_number = 0
     for b in range(len(images)):
         terms = {name: images.new_zeros(()) for name in kl}
-        alphas, pictures, logits, boundary, wheres, presences = [], [], [], images.new_zeros(1, *canvas), [], []
+        boundary, wheres, presences = images.new_zeros(1, *canvas), [], []
+        logits, drawn, costs = [], [], []
         for i in range(cells):
             logit = 8.8 * torch.tanh(
                 heads.z_pres_net(encoded[b : b + 1, :, i // columns, i % columns, None, None])
@@ -94,53 +184,64 @@ def foreground(  # noqa: PLR0915
             shift_mean, shift_std = split(heads.z_shift_net, b, i)
             gumbel = 0 if noise is None else noise["presence"][b, i].log() - (1 - noise["presence"][b, i]).log()
             presence = torch.sigmoid((logit + gumbel) / stage.temperature)
+            if stage.presence_by_evidence:
+                presence = presence.detach()
             depth = draw("depth", depth_mean, depth_std, b, i)
             scale = torch.sigmoid(draw("scale", scale_mean, scale_std, b, i))
             shift = rescale(draw("shift", shift_mean, shift_std, b, i), i, rows, columns)
             where = torch.cat([scale, shift])
             wheres.append(where)
             presences.append(presence)
+            logits.append(logit)
             here = chosen is None or bool(chosen[b, i])
             weight = presence * here if config.presence_weighted_kl else 1.0
-            terms["presence"] = terms["presence"] + kl_divergence(
-                Bernoulli(logits=logit), Bernoulli(logit.new_tensor(stage.presence_prior))
-            )
+            if kept is None or bool(kept[b, i]):
+                prior = presence_prior(stage, behind[b], i // columns, i % columns, canvas[0] // rows)
+                terms["presence"] = terms["presence"] + kl_divergence(
+                    Bernoulli(logits=logit), Bernoulli(logit.new_tensor(prior))
+                )
             prior_scale = Normal(
                 torch.full_like(scale, stage.scale_prior_mean), stage.scale_prior_std or config.scale_prior_std
             )
             standard = Normal(torch.zeros((), dtype=images.dtype), 1.0)
-            terms["scale"] = terms["scale"] + weight * kl_divergence(Normal(scale_mean, scale_std), prior_scale).sum()
-            terms["shift"] = terms["shift"] + weight * kl_divergence(Normal(shift_mean, shift_std), standard).sum()
-            terms["depth"] = terms["depth"] + weight * kl_divergence(Normal(depth_mean, depth_std), standard).sum()
-            if not here:  # absent: an empty canvas, logit 0 everywhere
-                alphas.append(images.new_zeros(1, *canvas))
-                pictures.append(images.new_zeros(3, *canvas))
-                logits.append(images.new_zeros(1, *canvas))
-                continue
-            glimpse = spatial_transformer(images[b], where, (side, side), inverse=False)
-            mean, raw = net.glimpse_encoder.enc_what(run_plain(net.glimpse_encoder.enc_cnn, glimpse[None]).flatten())[
-                :
-            ].chunk(2)
-            std = F.softplus(raw)
-            what = mean if noise is None else mean + std * noise["what"][what_number]
-            what_number += 1
-            terms["what"] = terms["what"] + weight * kl_divergence(Normal(mean, std), standard).sum()
-            hidden = run_plain(net.glimpse_decoder.dec, what[None, :, None, None])
-            o = torch.sigmoid(net.glimpse_decoder.dec_o(hidden))[0]
-            alpha = torch.sigmoid(net.glimpse_decoder.dec_alpha(hidden))[0] * presence
-            pictures.append(spatial_transformer(alpha * o, where, canvas, inverse=True))
-            alphas.append(spatial_transformer(alpha, where, canvas, inverse=True))
-            logits.append(100 * torch.sigmoid(-depth) * alphas[-1])
-            boundary = boundary + spatial_transformer(kernel * presence, where, canvas, inverse=True)
-        weights = torch.softmax(torch.stack(logits), dim=0)
-        total_alpha = (weights * torch.stack(alphas)).sum(0)
+            own = {
+                "scale": kl_divergence(Normal(scale_mean, scale_std), prior_scale).sum(),
+                "shift": kl_divergence(Normal(shift_mean, shift_std), standard).sum(),
+                "depth": kl_divergence(Normal(depth_mean, depth_std), standard).sum(),
+            }
+            if here:
+                frame = enlarged(where, config.margin)
+                glimpse = spatial_transformer(images[b], frame, (side, side), inverse=False)
+                encoding = run_plain(net.glimpse_encoder.enc_cnn, glimpse[None]).flatten()
+                mean, raw = net.glimpse_encoder.enc_what(encoding).chunk(2)
+                std = F.softplus(raw)
+                what = mean if noise is None else mean + std * noise["what"][what_number]
+                what_number += 1
+                own["what"] = kl_divergence(Normal(mean, std), standard).sum()
+                hidden = run_plain(net.glimpse_decoder.dec, what[None, :, None, None])
+                o = torch.sigmoid(net.glimpse_decoder.dec_o(hidden))[0]
+                alpha = torch.sigmoid(net.glimpse_decoder.dec_alpha(hidden))[0]
+                boundary = boundary + spatial_transformer(kernel * presence, frame, canvas, inverse=True)
+            drawn.append((o, alpha, frame, depth) if here else None)
+            costs.append(sum(own.values()))
+            for name, term in own.items():
+                terms[name] = terms[name] + weight * term
+        image, total_alpha = lay(drawn, presences, canvas)
         overlap = 1000 * boundary * total_alpha
         penalty = -Normal(torch.zeros((), dtype=images.dtype), 0.7).log_prob(overlap).sum() * stage.boundary_weight
+
+        def likelihood(image: Tensor, alpha: Tensor, b: int = b) -> Tensor:
+            mean = mean_of(image, alpha, config.premultiplied)
+            return log_pixels(model, images[b], mean, alpha, behind[b], stage).sum()
+
         out["alpha"].append(total_alpha)
-        out["image"].append((weights * torch.stack(pictures)).sum(0))
+        out["image"].append(image)
+        out["mean"].append(mean_of(image, total_alpha, config.premultiplied))
         out["boundary"].append(penalty)
         out["where"].append(torch.stack(wheres))
         out["presence"].append(torch.stack(presences))
+        taught = evidence(drawn, presences, logits, costs, likelihood, canvas) if stage.presence_by_evidence else None
+        out["evidence"].append(images.new_zeros(()) if taught is None else taught)
         for name, term in terms.items():
             kl[name].append(term.view(()))
     return {name: torch.stack(parts) for name, parts in out.items()}, {n: torch.stack(p) for n, p in kl.items()}
@@ -201,8 +302,50 @@ def block_means(pictures: Tensor, side: int) -> Tensor:
     return pictures.reshape(count, channels, height // side, side, width // side, side).mean((3, 5))
 
 
-def background(model: Space, images: Tensor, noise: dict[str, Tensor] | None, sigma_factor: float = 1.0):
-    """Algorithm "Background Inference", with its KL terms."""
+def best_still(model: Space, image: Tensor, sigma: float) -> int:
+    """Which still explains an image (C, H, W) best, a tenth of every pixel being nobody's."""
+    fits = [
+        float(known_or_not(Normal(picture, sigma).log_prob(image).exp(), 0.1).sum())
+        for picture in model.background.pictures.detach()
+    ]
+    return fits.index(max(fits))
+
+
+def background(
+    model: Space, images: Tensor, noise: dict[str, Tensor] | None, sigma: float | None = None
+) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Algorithm "Background Inference", with its KL terms; a still comes before the components."""
+    net, config = model.background, model.config.background
+    sigma = sigma or config.sigma
+    masks: list[Tensor] = []  # (B, 1, H, W) each
+    pictures: list[Tensor] = []  # (B, C, H, W) each
+    kl: dict[str, Tensor] = {}
+    left = torch.ones_like(images[:, :1])  # what the still leaves
+    stills = getattr(config, "stills", 0)
+    if stills:
+        numbers = [best_still(model, image, sigma) for image in images]
+        drawn = torch.stack([net.pictures[number] for number in numbers])
+        pictures.append(drawn.detach() if config.still_things == "objects" else drawn)
+        share = torch.stack([torch.sigmoid(net.mask_logits[number]) for number in numbers])
+        masks.append(share if config.components else left)
+        left = 1 - share
+        kl["still"] = torch.full_like(images[:, 0, 0, 0], stills).log()
+    if config.components:
+        components, shares, component_kl = infer_components(model, images, left, noise)
+        pictures, masks, kl = pictures + components, masks + shares, kl | component_kl
+    eps = model.config.mixture_epsilon
+    density = sum(
+        (mask + eps) * Normal(picture, sigma).log_prob(images).exp()
+        for mask, picture in zip(masks, pictures, strict=True)
+    )
+    parts = {"masks": torch.stack(masks, dim=1), "means": torch.stack(pictures, dim=1), "log_density": density.log()}
+    return parts, kl
+
+
+def infer_components(
+    model: Space, images: Tensor, left: Tensor, noise: dict[str, Tensor] | None
+) -> tuple[list[Tensor], list[Tensor], dict[str, Tensor]]:
+    """The components' pictures, and their masks in what is `left` (B, 1, H, W) for them."""
     net, config = model.background, model.config.background
     features = F.elu(run_plain(net.image_encoder, block_means(images, config.input_fraction)))
     hidden, cell = net.posterior.h.expand(len(images), -1), net.posterior.c.expand(len(images), -1)
@@ -213,7 +356,7 @@ def background(model: Space, images: Tensor, noise: dict[str, Tensor] | None, si
         posteriors.append(Normal(mean, F.softplus(raw) + 1e-4))
         latent = mean if noise is None else mean + posteriors[-1].stddev * noise["mask"][k]
         latents.append(latent)
-    masks = decode_masks(model, latents)
+    masks = [left * mask for mask in decode_masks(model, latents)]
     # Batch norm in training sees all components at once, ordered image by image.
     inputs = torch.stack([torch.cat([torch.log(mask + 1e-5), images], dim=1) for mask in masks], dim=1).flatten(0, 1)
     inputs = block_means(inputs, config.input_fraction)
@@ -223,15 +366,44 @@ def background(model: Space, images: Tensor, noise: dict[str, Tensor] | None, si
     means = decode_component(model, component.flatten(0, 1)).view(len(images), config.components, 3, *images.shape[2:])
     priors = prior_chain(model, lambda k, mean, std: latents[k], len(images))
     kl = {"mask": images.new_zeros(len(images)), "component": images.new_zeros(len(images))}
-    density: Tensor | float = 0.0
-    eps, sigma = model.config.mixture_epsilon, config.sigma * sigma_factor
     for k in range(config.components):
         kl["mask"] = kl["mask"] + kl_divergence(posteriors[k], priors[k]).sum(1)
         prior_mean, prior_raw = run_plain(net.component_prior, latents[k]).chunk(2, dim=-1)
         prior = Normal(prior_mean, F.softplus(prior_raw) + 1e-4)
         kl["component"] = kl["component"] + kl_divergence(Normal(mean[:, k], std[:, k]), prior).sum(1)
-        density = density + (masks[k] + eps) * Normal(means[:, k], sigma).log_prob(images).exp()
-    return {"masks": torch.stack(masks, dim=1), "means": means, "log_density": torch.log(density)}, kl
+    return list(means.unbind(1)), masks, kl
+
+
+def bound_of_the_background(density: Tensor, kl: dict[str, Tensor], stage: Stage) -> Tensor:
+    """The bound (B,) of images without any objects, from the densities (B, C, H, W) of their background."""
+    return known_or_not(density, stage.unknown).flatten(1).sum(1) - sum(kl.values())
+
+
+def over_the_background(
+    model, images: Tensor, front: dict[str, Tensor], density: Tensor, front_kl, back_kl, stage: Stage
+) -> dict[str, Tensor]:
+    """The terms of objects over a background of densities (B, C, H, W)."""
+    loss = front["boundary"] + front["evidence"]
+    if stage.own_background:
+        loss = loss - bound_of_the_background(density, back_kl, stage)
+        density, back_kl = density.detach(), {name: term.detach() for name, term in back_kl.items()}
+    alpha = front["alpha"]
+    if stage.fixed_alpha is not None:
+        alpha = torch.full_like(alpha, stage.fixed_alpha)
+    log_likelihood = log_pixels(model, images, front["mean"], alpha, density, stage).flatten(1).sum(1)
+    kl = front_kl | back_kl
+    return {
+        "log_likelihood": log_likelihood,
+        "loss": loss - log_likelihood + sum(kl.values()),
+        "foreground": front["image"],
+        "mean": front["mean"],
+        "alpha": front["alpha"],
+        "weight": alpha,
+        "boundary": front["boundary"],
+        "where": front["where"],
+        "presence": front["presence"],
+        **{f"kl_{name}": term for name, term in kl.items()},
+    }
 
 
 def space(
@@ -240,32 +412,21 @@ def space(
     stage: Stage,
     chosen: Tensor | None = None,
     noise: dict[str, Tensor] | None = None,
+    kept: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """The whole model; `chosen` (B, N) are the cells worked on (None: all), `noise` replaces the generator."""
-    front, front_kl = foreground(model, images, stage, chosen, noise)
-    back, back_kl = background(model, images, noise, stage.sigma_factor)
-    alpha, eps = front["alpha"], model.config.mixture_epsilon
-    if stage.fixed_alpha is not None:
-        alpha = torch.full_like(alpha, stage.fixed_alpha)
-    by_front = Normal(front["image"], model.config.foreground.sigma * stage.sigma_factor).log_prob(images).exp()
-    log_likelihood = (
-        torch.log((alpha + eps) * by_front + (1 - alpha + eps) * back["log_density"].exp()).flatten(1).sum(1)
-    )
-    kl = front_kl | back_kl
-    behind = (back["masks"] * back["means"]).sum(1)
-    return {
-        "reconstruction": alpha * front["image"] + (1 - alpha) * behind,
-        "log_likelihood": log_likelihood,
-        "loss": -log_likelihood + sum(kl.values()) + front["boundary"],
-        "foreground": front["image"],
-        "alpha": front["alpha"],
+    """The whole model; `chosen` (B, N) are the cells worked on (None: all), `noise` replaces the generator.
+
+    `kept` (B, N) are the cells that are not dropped.
+    """
+    back, back_kl = background(model, images, noise, stage.background_sigma)
+    density, behind = back["log_density"].exp(), (back["masks"] * back["means"]).sum(1)
+    front, front_kl = foreground(model, images, stage, chosen, noise, density.detach(), kept)
+    terms = over_the_background(model, images, front, density, front_kl, back_kl, stage)
+    return terms | {
+        "reconstruction": terms["weight"] * terms["mean"] + (1 - terms["weight"]) * behind,
         "background": behind,
         "masks": back["masks"],
         "means": back["means"],
-        "boundary": front["boundary"],
-        "where": front["where"],
-        "presence": front["presence"],
-        **{f"kl_{name}": term for name, term in kl.items()},
     }
 
 

@@ -11,7 +11,20 @@ from torch.nn import functional as F
 
 from objectspace.config import Stage
 from objectspace.models.spair import SequentialModel
-from oracle.space_oracle import block_means, rescale, run_plain, spatial_transformer
+from oracle.space_oracle import (
+    block_means,
+    enlarged,
+    evidence,
+    lay,
+    log_pixels,
+    mean_of,
+    over_the_background,
+    presence_prior,
+    rescale,
+    rim,
+    run_plain,
+    spatial_transformer,
+)
 
 
 def visited_neighbours(row: int, column: int, rows: int, columns: int, reach: int) -> list[int | None]:
@@ -27,18 +40,23 @@ def visited_neighbours(row: int, column: int, rows: int, columns: int, reach: in
 
 
 def foreground(  # noqa: PLR0915
-    model: SequentialModel, images: Tensor, stage: Stage, chosen: Tensor | None, noise: dict[str, Tensor] | None
+    model: SequentialModel,
+    images: Tensor,
+    stage: Stage,
+    chosen: Tensor | None,
+    noise: dict[str, Tensor] | None,
+    behind: Tensor,
+    kept: Tensor | None = None,
 ):
     """Algorithm "Foreground Inference" with the loop over cells taken at its word; noise is (N, B, ...)."""
     net, config = model.foreground, model.config.foreground
     cell_side = model.config.image_size[0] // config.grid[0]
     side, canvas = config.glimpse, (images.shape[2], images.shape[3])
     rows, columns = canvas[0] // cell_side, canvas[1] // cell_side
-    kernel = torch.full((1, side, side), 1 / side**2, dtype=images.dtype)
-    rim = max(1, round(6 * side / 32))
-    kernel[:, rim : side - rim, rim : side - rim] = 0
+    kernel = rim(side, images)
     standard = Normal(torch.zeros((), dtype=images.dtype), 1.0)
-    out: dict[str, list[Tensor]] = {"alpha": [], "image": [], "boundary": [], "where": [], "presence": []}
+    names = ("alpha", "image", "mean", "boundary", "where", "presence", "evidence")
+    out: dict[str, list[Tensor]] = {name: [] for name in names}
     kl: dict[str, list[Tensor]] = {"presence": [], "scale": [], "shift": [], "depth": [], "what": []}
 
     def draw(name: str, mean: Tensor, std: Tensor, i: int, b: int) -> Tensor:
@@ -52,7 +70,8 @@ def foreground(  # noqa: PLR0915
         )[0]
         terms = {name: images.new_zeros(()) for name in kl}
         latents: list[Tensor] = []
-        alphas, pictures, logits, boundary, wheres, presences = [], [], [], images.new_zeros(1, *canvas), [], []
+        boundary, wheres, presences = images.new_zeros(1, *canvas), [], []
+        logits, drawn, costs = [], [], []
         for i in range(rows * columns):
             row, column = i // columns, i % columns
             near = visited_neighbours(row, column, rows, columns, model.config.neighbourhood)
@@ -80,7 +99,8 @@ def foreground(  # noqa: PLR0915
             width = torch.sigmoid(scale[0]) * model.config.image_size[1] / canvas[1]
             height = torch.sigmoid(scale[1]) * model.config.image_size[0] / canvas[0]
             where = torch.cat([torch.stack([width, height]), rescale(shift, i, rows, columns)])
-            glimpse = spatial_transformer(image[0], where, (side, side), inverse=False)
+            frame = enlarged(where, config.margin)
+            glimpse = spatial_transformer(image[0], frame, (side, side), inverse=False)
             encoding = run_plain(net.glimpse_encoder.enc_cnn, glimpse[None]).flatten()
             what_mean, raw = net.glimpse_encoder.enc_what(encoding).chunk(2)
             what_std = F.softplus(raw)
@@ -88,41 +108,52 @@ def foreground(  # noqa: PLR0915
             latents.append(
                 torch.cat([presence.view(1), torch.sigmoid(scale), torch.tanh(shift), torch.sigmoid(depth), what])
             )
+            if stage.presence_by_evidence:  # later cells are told all the same
+                presence = presence.detach()
             wheres.append(where)
             presences.append(presence)
+            logits.append(logit)
             here = chosen is None or bool(chosen[b, i])
             weight = presence * here if config.presence_weighted_kl else 1.0
             prior_scale = Normal(
                 torch.full_like(scale, stage.scale_prior_mean), stage.scale_prior_std or config.scale_prior_std
             )
-            terms["presence"] = terms["presence"] + kl_divergence(
-                Bernoulli(logits=logit), Bernoulli(logit.new_tensor(stage.presence_prior))
-            )
-            terms["scale"] = terms["scale"] + weight * kl_divergence(Normal(scale_mean, scale_std), prior_scale).sum()
-            terms["shift"] = terms["shift"] + weight * kl_divergence(Normal(shift_mean, shift_std), standard).sum()
-            terms["depth"] = terms["depth"] + weight * kl_divergence(Normal(depth_mean, depth_std), standard).sum()
-            if not here:  # absent: an empty canvas, logit 0 everywhere
-                alphas.append(images.new_zeros(1, *canvas))
-                pictures.append(images.new_zeros(3, *canvas))
-                logits.append(images.new_zeros(1, *canvas))
-                continue
-            terms["what"] = terms["what"] + weight * kl_divergence(Normal(what_mean, what_std), standard).sum()
-            hidden = run_plain(net.glimpse_decoder.dec, what[None, :, None, None])
-            o = torch.sigmoid(net.glimpse_decoder.dec_o(hidden))[0]
-            alpha = torch.sigmoid(net.glimpse_decoder.dec_alpha(hidden))[0] * presence
-            pictures.append(spatial_transformer(alpha * o, where, canvas, inverse=True))
-            alphas.append(spatial_transformer(alpha, where, canvas, inverse=True))
-            logits.append(100 * torch.sigmoid(-depth) * alphas[-1])
-            boundary = boundary + spatial_transformer(kernel * presence, where, canvas, inverse=True)
-        weights = torch.softmax(torch.stack(logits), dim=0)
-        total_alpha = (weights * torch.stack(alphas)).sum(0)
+            if kept is None or bool(kept[b, i]):
+                prior = presence_prior(stage, behind[b], row, column, cell_side)
+                terms["presence"] = terms["presence"] + kl_divergence(
+                    Bernoulli(logits=logit), Bernoulli(logit.new_tensor(prior))
+                )
+            own = {
+                "scale": kl_divergence(Normal(scale_mean, scale_std), prior_scale).sum(),
+                "shift": kl_divergence(Normal(shift_mean, shift_std), standard).sum(),
+                "depth": kl_divergence(Normal(depth_mean, depth_std), standard).sum(),
+            }
+            if here:
+                own["what"] = kl_divergence(Normal(what_mean, what_std), standard).sum()
+                hidden = run_plain(net.glimpse_decoder.dec, what[None, :, None, None])
+                o = torch.sigmoid(net.glimpse_decoder.dec_o(hidden))[0]
+                alpha = torch.sigmoid(net.glimpse_decoder.dec_alpha(hidden))[0]
+                boundary = boundary + spatial_transformer(kernel * presence, frame, canvas, inverse=True)
+            drawn.append((o, alpha, frame, depth) if here else None)
+            costs.append(sum(own.values()))
+            for name, term in own.items():
+                terms[name] = terms[name] + weight * term
+        picture, total_alpha = lay(drawn, presences, canvas)
         overlap = 1000 * boundary * total_alpha
-        out["alpha"].append(total_alpha)
-        out["image"].append((weights * torch.stack(pictures)).sum(0))
         rim_prior = Normal(torch.zeros((), dtype=images.dtype), 0.7)
+
+        def likelihood(picture: Tensor, alpha: Tensor, b: int = b) -> Tensor:
+            mean = mean_of(picture, alpha, config.premultiplied)
+            return log_pixels(model, images[b], mean, alpha, behind[b], stage).sum()
+
+        out["alpha"].append(total_alpha)
+        out["image"].append(picture)
+        out["mean"].append(mean_of(picture, total_alpha, config.premultiplied))
         out["boundary"].append(-rim_prior.log_prob(overlap).sum() * stage.boundary_weight)
         out["where"].append(torch.stack(wheres))
         out["presence"].append(torch.stack(presences))
+        taught = evidence(drawn, presences, logits, costs, likelihood, canvas) if stage.presence_by_evidence else None
+        out["evidence"].append(images.new_zeros(()) if taught is None else taught)
         for name, term in terms.items():
             kl[name].append(term.view(()))
     return {name: torch.stack(parts) for name, parts in out.items()}, {n: torch.stack(p) for n, p in kl.items()}
@@ -166,26 +197,18 @@ def spair(
     stage: Stage,
     chosen: Tensor | None = None,
     noise: dict[str, Tensor] | None = None,
+    kept: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """The whole model; `chosen` (B, N) are the cells worked on (None: all), `noise` replaces the generator."""
-    front, front_kl = foreground(model, images, stage, chosen, noise)
+    """The whole model; `chosen` (B, N) are the cells worked on (None: all), `noise` replaces the generator.
+
+    `kept` (B, N) are the cells that are not dropped.
+    """
     behind, back_kl = background(model, images, noise)
-    alpha, eps = front["alpha"], model.config.mixture_epsilon
-    if stage.fixed_alpha is not None:
-        alpha = torch.full_like(alpha, stage.fixed_alpha)
-    by_front = Normal(front["image"], model.config.foreground.sigma * stage.sigma_factor).log_prob(images).exp()
-    by_back = Normal(behind, model.config.background.sigma * stage.sigma_factor).log_prob(images).exp()
-    log_likelihood = torch.log((alpha + eps) * by_front + (1 - alpha + eps) * by_back).flatten(1).sum(1)
-    kl = front_kl | back_kl
-    return {
-        "reconstruction": alpha * front["image"] + (1 - alpha) * behind,
-        "log_likelihood": log_likelihood,
-        "loss": -log_likelihood + sum(kl.values()) + front["boundary"],
-        "foreground": front["image"],
-        "alpha": front["alpha"],
+    sigma = stage.background_sigma or model.config.background.sigma
+    density = Normal(behind, sigma).log_prob(images).exp()
+    front, front_kl = foreground(model, images, stage, chosen, noise, density.detach(), kept)
+    terms = over_the_background(model, images, front, density, front_kl, back_kl, stage)
+    return terms | {
+        "reconstruction": terms["weight"] * terms["mean"] + (1 - terms["weight"]) * behind,
         "background": behind,
-        "boundary": front["boundary"],
-        "where": front["where"],
-        "presence": front["presence"],
-        **{f"kl_{name}": term for name, term in kl.items()},
     }

@@ -13,7 +13,7 @@ from objectspace.config import Stage
 from objectspace.models.parts.grid import GridOutput
 from objectspace.models.space import Space
 from oracle import space_oracle
-from oracle.small import small_config, small_model
+from oracle.small import kept_cells, small_config, small_model
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
 SIZES = [((32, 32), (4, 4)), ((32, 48), (2, 3)), ((48, 32), (6, 4)), ((16, 32), (4, 8)), ((64, 64), (1, 1))]
@@ -26,7 +26,9 @@ def values(output: GridOutput) -> dict[str, Tensor]:
         "log_likelihood": output.log_likelihood,
         "loss": output.loss,
         "foreground": front.image,
+        "mean": front.mean,
         "alpha": front.alpha,
+        "weight": output.alpha,
         "background": back.image,
         "masks": back.masks,
         "means": back.means,
@@ -43,8 +45,8 @@ def assert_equal_in_values_and_gradients(
     slow_model = copy.deepcopy(model)
     output = model(images, stage, sample=sample, generator=torch.Generator().manual_seed(seed))
     fast = values(output)
-    noise = draw_noise(model, output, seed) if sample else None
-    slow = space_oracle.space(slow_model, images, stage, output.foreground.objects.chosen.mask, noise)
+    noise, kept = draw_noise(model, output, stage, sample, seed)
+    slow = space_oracle.space(slow_model, images, stage, output.foreground.objects.chosen.mask, noise, kept)
     assert fast.keys() == slow.keys()
     for name, value in slow.items():
         assert fast[name].shape == value.shape, name
@@ -64,8 +66,10 @@ def assert_equal_in_values_and_gradients(
     return output
 
 
-def draw_noise(model: Space, output: GridOutput, seed: int) -> dict[str, Tensor]:
-    """The random numbers the model drew, in the order in which it draws them."""
+def draw_noise(
+    model: Space, output: GridOutput, stage: Stage, sample: bool, seed: int
+) -> tuple[dict[str, Tensor] | None, Tensor | None]:
+    """The random numbers the model drew, in the order in which it draws them, and the cells that were not dropped."""
     generator = torch.Generator().manual_seed(seed)
     count, cells = output.foreground.cells.presence.shape
     background = model.config.background
@@ -73,15 +77,26 @@ def draw_noise(model: Space, output: GridOutput, seed: int) -> dict[str, Tensor]
     def normal(*shape: int) -> Tensor:
         return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
-    return {
-        "presence": torch.rand(count, cells, generator=generator, dtype=torch.float64),
-        "depth": normal(count, cells, 1),
-        "scale": normal(count, cells, 2),
-        "shift": normal(count, cells, 2),
-        "what": normal(len(output.foreground.objects.where), model.config.foreground.what_dim),
-        "mask": torch.stack([normal(count, background.mask_dim) for _ in range(background.components)]),
-        "component": normal(count, background.components, background.component_dim),
-    }
+    def behind() -> dict[str, Tensor]:
+        if not sample or not background.components:
+            return {}
+        return {
+            "mask": torch.stack([normal(count, background.mask_dim) for _ in range(background.components)]),
+            "component": normal(count, background.components, background.component_dim),
+        }
+
+    first = stage.own_background or stage.explained_prior is not None  # what is behind is then looked at first
+    noise = behind() if first else {}
+    kept = kept_cells(count, cells, stage.dropped_cells, generator)
+    if sample:
+        noise |= {
+            "presence": torch.rand(count, cells, generator=generator, dtype=torch.float64),
+            "depth": normal(count, cells, 1),
+            "scale": normal(count, cells, 2),
+            "shift": normal(count, cells, 2),
+            "what": normal(len(output.foreground.objects.where), model.config.foreground.what_dim),
+        }
+    return (noise | ({} if first else behind()) if sample else None), kept
 
 
 def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
@@ -180,16 +195,18 @@ def test_fixed_alpha():
 
 
 def test_annealed_sigmas():
-    stage = replace(STAGE, sigma_factor=0.6)
+    stage = replace(STAGE, foreground_sigma=0.09, background_sigma=0.12)
     assert_equal_in_values_and_gradients(small_model(small_config()), random_images(2, (32, 32), 6), stage)
 
 
-def test_the_background_learns_alone():
+@pytest.mark.parametrize("unknown", [0.0, 0.1])
+def test_the_background_learns_alone(unknown):
     model = small_model(small_config()).train()
     slow_model, images = copy.deepcopy(model), random_images(2, (32, 32), 9)
-    output = model(images, replace(STAGE, background_only=True, sigma_factor=0.6), sample=False)
-    parts, kl = space_oracle.background(slow_model, images, None, sigma_factor=0.6)
-    loss = -parts["log_density"].flatten(1).sum(1) + kl["mask"] + kl["component"]
+    stage = replace(STAGE, background_only=True, background_sigma=0.09, unknown=unknown)
+    output = model(images, stage, sample=False)
+    parts, kl = space_oracle.background(slow_model, images, None, sigma=0.09)
+    loss = -space_oracle.bound_of_the_background(parts["log_density"].exp(), kl, stage)
     torch.testing.assert_close(output.loss, loss, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(output.reconstruction, (parts["masks"] * parts["means"]).sum(1), rtol=1e-9, atol=1e-9)
     output.loss.mean().backward()

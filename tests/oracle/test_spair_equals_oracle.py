@@ -12,6 +12,7 @@ from objectspace.config import Stage
 from objectspace.models.parts.grid import GridOutput
 from objectspace.models.spair import SequentialModel
 from oracle import spair_oracle
+from oracle.small import kept_cells
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
@@ -25,7 +26,9 @@ def values(output: GridOutput) -> dict[str, Tensor]:
         "log_likelihood": output.log_likelihood,
         "loss": output.loss,
         "foreground": front.image,
+        "mean": front.mean,
         "alpha": front.alpha,
+        "weight": output.alpha,
         "background": output.background.image,
         "boundary": front.boundary,
         "where": front.cells.where,
@@ -34,18 +37,28 @@ def values(output: GridOutput) -> dict[str, Tensor]:
     }
 
 
-def draw_noise(model: SequentialModel, output: GridOutput, generator: torch.Generator) -> dict[str, Tensor]:
-    """The random numbers the model drew, in the order in which it draws them: cell by cell."""
+def draw_noise(
+    model: SequentialModel, output: GridOutput, stage: Stage, sample: bool, generator: torch.Generator
+) -> tuple[dict[str, Tensor] | None, Tensor | None]:
+    """The random numbers the model drew, in the order in which it draws them: cell by cell; and the cells kept."""
     count, cells = output.foreground.cells.presence.shape
     sizes = {"depth": 1, "scale": 2, "shift": 2, "what": model.config.foreground.what_dim}
     noise: dict[str, list[Tensor]] = {"presence": [], **{name: [] for name in sizes}}
+
+    def behind() -> Tensor:
+        return torch.randn(output.background.latent.mean.shape, generator=generator, dtype=torch.float64)
+
+    first = stage.own_background or stage.explained_prior is not None  # what is behind is then looked at first
+    background = behind() if sample and first else None
+    kept = kept_cells(count, cells, stage.dropped_cells, generator)
+    if not sample:
+        return None, kept
     for _ in range(cells):
         noise["presence"].append(torch.rand(count, generator=generator, dtype=torch.float64))
         for name, size in sizes.items():
             noise[name].append(torch.randn(count, size, generator=generator, dtype=torch.float64))
-    shape = output.background.latent.mean.shape
-    background = torch.randn(shape, generator=generator, dtype=torch.float64)
-    return {name: torch.stack(parts) for name, parts in noise.items()} | {"background": background}
+    drawn = {name: torch.stack(parts) for name, parts in noise.items()}
+    return drawn | {"background": behind() if background is None else background}, kept
 
 
 def assert_equal_in_values_and_gradients(
@@ -54,18 +67,17 @@ def assert_equal_in_values_and_gradients(
     slow_model = copy.deepcopy(model)
     output = model(images, stage, sample=sample, generator=torch.Generator().manual_seed(seed))
     fast = values(output)
-    generator, noise = torch.Generator().manual_seed(seed), None
-    if sample:
-        if output.target.shape != images.shape:  # patches: their places are drawn first
-            patch, size = output.target.shape[2:], images.shape[2:]
-            tops = torch.randint(size[0] - patch[0] + 1, (len(images),), generator=generator)
-            lefts = torch.randint(size[1] - patch[1] + 1, (len(images),), generator=generator)
-            images = torch.stack(
-                [images[b, :, tops[b] : tops[b] + patch[0], lefts[b] : lefts[b] + patch[1]] for b in range(len(images))]
-            )
-        noise = draw_noise(model, output, generator)
+    generator = torch.Generator().manual_seed(seed)
+    if output.target.shape != images.shape:  # patches: their places are drawn first
+        patch, size = output.target.shape[2:], images.shape[2:]
+        tops = torch.randint(size[0] - patch[0] + 1, (len(images),), generator=generator)
+        lefts = torch.randint(size[1] - patch[1] + 1, (len(images),), generator=generator)
+        images = torch.stack(
+            [images[b, :, tops[b] : tops[b] + patch[0], lefts[b] : lefts[b] + patch[1]] for b in range(len(images))]
+        )
+    noise, kept = draw_noise(model, output, stage, sample, generator)
     assert torch.equal(output.target, images)
-    slow = spair_oracle.spair(slow_model, images, stage, output.foreground.objects.chosen.mask, noise)
+    slow = spair_oracle.spair(slow_model, images, stage, output.foreground.objects.chosen.mask, noise, kept)
     assert fast.keys() == slow.keys()
     for name, value in slow.items():
         assert fast[name].shape == value.shape, name
@@ -126,7 +138,14 @@ def test_a_background_that_reads_smaller_images():
 
 
 def test_fixed_alpha_annealed_sigmas_and_an_epsilon_in_the_mixture():
-    stage = Stage(presence_prior=1e-10, scale_prior_mean=-2, temperature=0.5, fixed_alpha=0.2, foreground_sigma=0.09, background_sigma=0.07)
+    stage = Stage(
+        presence_prior=1e-10,
+        scale_prior_mean=-2,
+        temperature=0.5,
+        fixed_alpha=0.2,
+        foreground_sigma=0.09,
+        background_sigma=0.07,
+    )
     model = sequential_model(small_spair(grid=(2, 2), mixture_epsilon=1e-5))
     assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 6), stage)
 

@@ -81,8 +81,10 @@ class Anneal(Section):
             for value in share.values:
                 if not 0 <= value < 1:
                     raise ValueError(f"{name} must lie between 0 and 1, but is {value}")
-        if self.unknown.start == 0 and (self.warm_start or self.explained_prior is not None):
-            raise ValueError("warm_start and explained_prior look at what is unexplained: set unknown above 0")
+        if self.warm_start and self.unknown.at(self.background_first) == 0:
+            raise ValueError("warm_start looks at what is unexplained: set unknown above 0")
+        if self.explained_prior is not None and min(self.unknown.values) == 0:
+            raise ValueError("explained_prior looks at what is unexplained: set unknown above 0, to the end")
         for name in ("temperature", "scale_prior_std", "foreground_sigma", "background_sigma"):
             positive: Schedule | None = getattr(self, name)
             if positive is not None and min(positive.values) <= 0:

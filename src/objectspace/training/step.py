@@ -64,10 +64,11 @@ def take_step(
     terms: dict[str, Tensor] = objective(images, step, generator, motion)
     for optimiser in optimisers.values():
         optimiser.zero_grad()
-    fabric.backward(terms["loss"].mean())
+    if terms["loss"].requires_grad:  # a background of stills may have nothing to learn while it is alone
+        fabric.backward(terms["loss"].mean())
     groups = [list(objective.parameters())] if apart is None else apart
     norms = [nn.utils.clip_grad_norm_([each for each in group if each.grad is not None], clip) for group in groups]
-    gradient = torch.stack(norms).norm()
+    gradient = torch.stack([norm.to(terms["loss"]) for norm in norms]).norm()  # that of an empty group is the CPU's
     # Gradients are averaged over processes, so all of them see the same norm and decide alike.
     skipped = not bool(torch.isfinite(gradient))
     if skipped:

@@ -73,7 +73,7 @@ class Hints:
         if self.unexplained is not None and stage.explained_prior is not None:
             left = _any_in_cell(self.unexplained > 0.5, cell)
             explained = min(stage.presence_prior, stage.explained_prior)
-            prior = torch.where(left, left.new_tensor(stage.presence_prior, dtype=torch.get_default_dtype()), explained)
+            prior = torch.where(left, self.unexplained.new_tensor(stage.presence_prior), explained)
         if self.motion is not None and stage.motion_prior is not None:
             moving = _any_in_cell(self.motion, cell)
             likely = max(stage.presence_prior, stage.motion_prior)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from objectspace.config import StillBackground as Config
+from objectspace.errors import UserError
 from objectspace.models.parts.background import Background, BackgroundOutput
 from objectspace.models.parts.cells import Gaussian
 from objectspace.ops import stills
@@ -43,6 +44,11 @@ class StillBackground(Background):
         """Start the stills from medians of clusters of images (n, C, H, W), bytes in the model's channel order."""
         if not self.config.stills:
             return
+        if len(images) < self.config.stills:
+            raise UserError(
+                f"{self.config.stills} stills cannot be made of {len(images)} images: "
+                f"set model.background.stills to at most {len(images)}"
+            )
         pictures, shares = stills.medians(images, self.config.stills, generator)
         if self.config.still_things == "objects":
             pictures = stills.without_small_things(pictures, self.image_size[0] // SMALL)

@@ -1,0 +1,140 @@
+"""A run in phases: each may be interrupted, and goes on to the same bits; gradients may be clipped apart."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from lightning_fabric import Fabric
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from objectspace.config import Recipe
+from objectspace.errors import UserError
+from objectspace.models import create
+from objectspace.recipe_files import build
+from objectspace.training import loop
+from objectspace.training.run import Options, train
+from objectspace.training.step import Objective, take_step
+
+QUIET = list[str]().append
+PHASES = {"background": 3, "warm": 3, "objects": 4, "sharpen": 4}
+MIDDLES = (1, 4, 7, 11)  # a step of each phase
+SINGLE = {
+    "dim": 4,
+    "encoder_dim": 4,
+    "fraction": 4,
+    "encoder_channels": [4] * 4,
+    "decoder": {"channels": [4] * 6, "groups": [2] * 6},
+}
+
+
+def planned(tiny: Recipe, kind: str, **background: Any) -> Recipe:
+    model = tiny.model.model_dump(mode="json")
+    if kind == "space":
+        model["background"] |= {"stills": 1, **background}
+    else:
+        model |= {"kind": kind, "context_dim": 4, "background": SINGLE}
+    model["foreground"] |= {"premultiplied": False, "margin": 0.15}
+    training = tiny.training.model_dump(mode="json", include={"batch", "log_every", "look_every", "look_images"})
+    anneal = {"dropped_cells": 0.3}
+    return build({"model": model, "phases": PHASES, "anneal": anneal, "training": training | {"save_every": 1}}, "plan")
+
+
+@pytest.mark.parametrize("kind", ["space", "spair"])
+def test_a_run_interrupted_in_every_phase_ends_with_the_same_bits(
+    kind: str, tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = planned(tiny, kind)
+    assert train(recipe, Options(sprites, tmp_path / "whole"), QUIET)["state"]["skipped"] == 0
+    step, dying = loop.take_step, list(MIDDLES)
+
+    def mortal(*arguments: Any) -> Any:
+        if arguments[4] in dying:
+            dying.remove(arguments[4])
+            raise RuntimeError("killed")
+        return step(*arguments)
+
+    monkeypatch.setattr(loop, "take_step", mortal)
+    for number in range(len(MIDDLES)):
+        with pytest.raises(RuntimeError, match="killed"):
+            train(recipe, Options(sprites, tmp_path / "torn", resume=number > 0), QUIET)
+    train(recipe, Options(sprites, tmp_path / "torn", resume=True), QUIET)
+    whole, torn = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "torn"))
+    assert all(torch.equal(whole[name], torn[name]) for name in whole)
+
+
+def test_each_phase_trains_what_it_should(tiny: Recipe) -> None:
+    recipe = planned(tiny, "space")
+    model, images = create(recipe.model, recipe.anneal, seed=0), torch.rand(4, 3, 32, 32)
+    objective, learning = Objective(model, recipe.anneal), []
+    for step in MIDDLES:
+        model.zero_grad(set_to_none=True)
+        objective(images, step, torch.Generator().manual_seed(step))["loss"].mean().backward()
+        learning.append({name.split(".")[0] for name, each in model.named_parameters() if each.grad is not None})
+    assert learning == [{"background"}, {"foreground"}, {"foreground", "background"}, {"foreground", "background"}]
+
+
+def test_stills_start_as_the_median_and_a_resumed_run_does_not_start_them_again(
+    tiny: Recipe, sprites: Path, tmp_path: Path
+) -> None:
+    recipe = planned(tiny, "space")
+    train(recipe, Options(sprites, tmp_path / "run", minutes=0), QUIET)
+    first = load_file(tmp_path / "run" / "model" / "model.safetensors")
+    grey = first["background.pictures"]
+    assert float(grey.std()) > 0.02, "no longer the grey with which it is made"
+    train(recipe, Options(sprites, tmp_path / "run", resume=True), QUIET)
+    last = load_file(tmp_path / "run" / "model" / "model.safetensors")
+    assert not torch.equal(last["background.pictures"], grey)
+
+
+def test_stills_that_learn_nothing_can_be_all_there_is_behind(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
+    """Then the background has no gradient in its own phase, and that is no reason to stop."""
+    recipe = planned(tiny, "space", components=0, still_things="objects")
+    summary = train(recipe, Options(sprites, tmp_path / "run"), QUIET)
+    assert (summary["ended"], summary["state"]["skipped"]) == ("finished", 0)
+
+
+def test_more_stills_than_images_are_refused(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="1000 stills cannot be made of 40 images"):
+        train(planned(tiny, "space", stills=1000), Options(sprites, tmp_path / "run"), QUIET)
+
+
+class Slopes(nn.Module):
+    """An objective whose gradients are its slopes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steep, self.flat, self.unused = (nn.Parameter(torch.zeros(2)) for _ in range(3))
+
+    def forward(self, images: Tensor, *_: Any) -> dict[str, Tensor]:
+        return {"loss": (images * (30 * self.steep[0] + 40 * self.steep[1] + 0.3 * self.flat.sum())).flatten(1).mean(1)}
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_gradients_are_clipped_together_or_apart(apart: bool) -> None:
+    fabric, objective = Fabric(accelerator="cpu", devices=1), Slopes()
+    optimisers = {"all": torch.optim.SGD(objective.parameters(), lr=1.0)}
+    groups = [[objective.steep], [objective.flat], [objective.unused]] if apart else None
+    report = take_step(fabric, objective, optimisers, torch.ones(1, 1, 1, 1), 0, None, 1.0, None, groups)
+    assert report.gradient == pytest.approx((50**2 + 2 * 0.3**2) ** 0.5), "of all, before clipping"
+    torch.testing.assert_close(-objective.steep, torch.tensor([0.6, 0.8]), rtol=1e-3, atol=1e-4)
+    flat = 0.3 if apart else 0.3 / 50
+    torch.testing.assert_close(-objective.flat, torch.tensor([flat, flat]), rtol=1e-3, atol=1e-4)
+
+
+def test_a_gradient_that_is_not_finite_in_one_group_stops_all() -> None:
+    fabric, objective = Fabric(accelerator="cpu", devices=1), Slopes()
+    optimisers = {"all": torch.optim.SGD(objective.parameters(), lr=1.0)}
+    groups = [[objective.steep], [objective.flat]]
+    objective.steep.register_hook(lambda gradient: gradient * float("nan"))
+    assert take_step(fabric, objective, optimisers, torch.ones(1, 1, 1, 1), 0, None, 1.0, None, groups).skipped
+    assert not objective.flat.any()
+
+
+@pytest.mark.parametrize("kind", ["space", "spair"])
+def test_clip_groups_hold_every_parameter_once_and_presence_apart(kind: str, tiny: Recipe) -> None:
+    model = create(planned(tiny, kind).model)
+    groups = model.clip_groups()
+    assert sorted(map(id, (each for group in groups for each in group))) == sorted(map(id, model.parameters()))
+    assert {id(each) for each in groups[0]} == {id(each) for each in model.foreground.heads.z_pres_net.parameters()}
