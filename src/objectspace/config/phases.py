@@ -59,7 +59,7 @@ class Phases(Section):
             return sharp + round(share * self.sharpen)
 
         scale = math.log(self.size / (1 - self.size))
-        rare = f"(0.3 -> 0.01):({part(0.1)} -> {part(0.5)}) then (0.01 -> 0.0001):({part(0.5)} -> {part(0.7)})"
+        rare = f"(0.02 -> 0.0001):({part(0.1)} -> {part(0.6)})"
         priced = f"(0.0001 -> {math.exp(-PRICE):.3g}):({late(0.0)} -> {late(0.1)})"
         anneal = {
             "unknown": UNKNOWN,
@@ -71,7 +71,8 @@ class Phases(Section):
             "temperature": f"(1.0 -> 0.5):({begin} -> {part(0.3)})",
             "scale_prior_mean": f"({scale + LARGER:.3f} -> {scale:.3f}):({part(0.2)} -> {part(0.5)})",
             "scale_prior_std": f"({0.7 * self.spread:.3g} -> {self.spread:.3g}):({part(0.3)} -> {part(0.6)})",
-            "evidence_from": part(0.3),
+            "evidence_from": begin,
+            "dropped_cells": f"(0.3 -> 0.0):({part(0.6)} -> {part(0.61)})",
             "boundary_stop": 0,
         }
         for name, sigma in sigmas.items():
