@@ -155,7 +155,7 @@ def _measure(rung: Rung, model: SpaceModel, images: Tensor, stage: Stage, batch:
     device = next(model.parameters()).device
     generator = torch.Generator(device=device).manual_seed(seed)
     bounds, shares, kls = [], [], []
-    for part in images.split(batch):
+    for part in torch.split(images, batch):
         pixels = _floats(part, device)
         bounds.append(model(pixels, stage, generator=generator).elbo.double())
         output = model(pixels, stage, sample=False)
@@ -180,7 +180,7 @@ def _widened(share: float) -> float:
 
     What is far from explained has no gradient beside the unknown: a rare ground would not be learned in a few steps.
     """
-    return WIDE ** max(0.0, 1 - 2 * share)
+    return float(WIDE ** max(0.0, 1 - 2 * share))
 
 
 def _some(dataset: Dataset, most: int) -> Tensor:
