@@ -59,16 +59,19 @@ def choose(results: list[Result]) -> Result:
     """
     chosen = results[0]
     for result in results[1:]:
-        fits = not result.rung.background.stills or result.room <= EXACT
-        if fits and result.gain_over(chosen) > WORTH:
+        if _counts(result) and result.gain_over(chosen) > WORTH:
             chosen = result
     return chosen
+
+
+def _counts(result: Result) -> bool:
+    return not result.rung.background.stills or result.room <= EXACT
 
 
 def reason(results: list[Result]) -> str:
     """Why that one was chosen, in plain words."""
     chosen = choose(results)
-    above = results[results.index(chosen) + 1 :]
+    above = [result for result in results[results.index(chosen) + 1 :] if _counts(result)]
     if chosen.room <= WORTH:
         return f"outside of compact regions a perfect one would gain only {chosen.room:.2f} nats a pixel"
     if not above:
