@@ -42,7 +42,7 @@ class Rung:
     background: StillBackground
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """What a rung made of n held-out images."""
 
