@@ -17,9 +17,8 @@ from objectspace.config import Optimiser, Recipe, Stage, StillBackground
 from objectspace.config.phases import UNKNOWN
 from objectspace.data.dataset import Dataset
 from objectspace.data.sampler import Sampler
-from objectspace.models import Space as SpaceModel
-from objectspace.ops.mixtures import gaussian_log_density, with_unknown
-from objectspace.ops.schedules import Schedule
+from objectspace.models import create
+from objectspace.models.base import SceneModel
 from objectspace.training import optimisers
 from objectspace.training.leftover import compact_regions
 
@@ -27,7 +26,8 @@ STILLS = (1, 8)
 COMPONENTS = 5  # the paper's, for a recipe with fewer than two
 IMAGES_A_STILL = 10  # with fewer a still would be one of the images
 SLACK = 0.5  # nats: a pixel that misses so much is explained well enough for a background that has just begun
-RATE = Optimiser(name="adam", rate=5e-3, decay=Schedule(1.0, 0.2, 50, 100))  # of a background; steps in per cent
+# How a rung learns, its steps in per cent.
+RATE = Optimiser.model_validate({"name": "adam", "rate": 5e-3, "decay": "(1.0 -> 0.2):(50 -> 100)"})
 WIDE = 4.0  # a rung begins with so many times its sigma
 SHOWN = 2000  # training images that stills are started from, at most
 
@@ -42,7 +42,7 @@ class Rung:
     background: StillBackground
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """What a rung made of n held-out images."""
 
@@ -117,27 +117,27 @@ def attempt(
 ) -> Result:
     """Train a rung on the first data set and measure it on the second; a pure function of all but `device`."""
     train_set, held_out = data
-    model = SpaceModel.create(with_background(recipe, rung.background).model, recipe.anneal, seed)
+    model = create(with_background(recipe, rung.background).model, recipe.anneal, seed)
     model.start_from(_some(train_set, SHOWN), torch.Generator().manual_seed(seed))
-    stage = replace(
-        recipe.anneal.at(0), unknown=recipe.anneal.unknown.at(0) or UNKNOWN, background_only=True, warm=None
-    )
+    begin = recipe.anneal.at(0)
+    sigma = rung.background.sigma_at(begin)
+    stage = replace(begin, unknown=begin.unknown or UNKNOWN, background_sigma=sigma, background_only=True, warm=None)
     _train(model.to(device).train(), recipe, stage, train_set, seed, tell)
     images = _some(held_out, recipe.training.look_images)
     images = images.flip(1) if recipe.model.channels == "bgr" else images  # held-out images are in RGB
     return _measure(rung, model.eval(), images, stage, recipe.training.batch, seed)
 
 
-def _train(model: SpaceModel, recipe: Recipe, stage: Stage, dataset: Dataset, seed: int, tell: Tell) -> None:
+def _train(model: SceneModel, recipe: Recipe, stage: Stage, dataset: Dataset, seed: int, tell: Tell) -> None:
     """Train the background alone for the ladder's steps."""
+    assert stage.background_sigma is not None
     training, device = recipe.training, next(model.parameters()).device
-    sigma = model.config.background.sigma_at(stage)
     parameters = model.parameter_groups()["background"]
     optimiser = optimisers.build(RATE, parameters)
     sampler = Sampler(len(dataset), training.batch, seed)
     for step in range(training.ladder):
         optimisers.set_rate(optimiser, optimisers.rate_at(RATE, 100 * step // training.ladder))
-        wide = replace(stage, background_sigma=sigma * _widened(step / training.ladder))
+        wide = replace(stage, background_sigma=stage.background_sigma * _widened(step / training.ladder))
         images = torch.from_numpy(dataset.batch(sampler.indices(step))).permute(0, 3, 1, 2)
         generator = torch.Generator(device=device).manual_seed(seed * 1_000_003 + step)
         loss = model(_floats(images, device), wide, generator=generator).loss.mean()
@@ -150,26 +150,25 @@ def _train(model: SpaceModel, recipe: Recipe, stage: Stage, dataset: Dataset, se
 
 
 @torch.no_grad()
-def _measure(rung: Rung, model: SpaceModel, images: Tensor, stage: Stage, batch: int, seed: int) -> Result:
+def _measure(rung: Rung, model: SceneModel, images: Tensor, stage: Stage, batch: int, seed: int) -> Result:
     """What a trained rung makes of bytes (n, C, H, W)."""
     device = next(model.parameters()).device
     generator = torch.Generator(device=device).manual_seed(seed)
     bounds, shares, kls = [], [], []
-    for part in images.split(batch):
+    for part in torch.split(images, batch):
         pixels = _floats(part, device)
         bounds.append(model(pixels, stage, generator=generator).elbo.double())
         output = model(pixels, stage, sample=False)
         shares.append(output.unexplained.cpu())
         kls.append(sum(output.kl.values(), torch.zeros(len(part), device=device)).cpu())
     unexplained = (torch.cat(shares) > 0.5).numpy()
-    exact = pixels.new_zeros(1, 3, 1, 1)
-    perfect = with_unknown(gaussian_log_density(exact, exact, rung.background.sigma_at(stage)), stage.unknown)
+    peak = (rung.background.sigma_at(stage) * math.sqrt(2 * math.pi)) ** -images.shape[1]  # density of a perfect pixel
     return Result(
         rung=rung,
         log_pixel=math.log(stage.unknown) - torch.cat(shares).log(),  # the share is unknown / density
         kl=torch.cat(kls),
         bound=float(torch.cat(bounds).mean()) / math.prod(images.shape[-2:]),
-        best=float(perfect),
+        best=math.log((1 - stage.unknown) * peak + stage.unknown),
         unexplained=unexplained,
         compact=np.stack([compact_regions(each) for each in unexplained]),
     )
@@ -180,7 +179,7 @@ def _widened(share: float) -> float:
 
     What is far from explained has no gradient beside the unknown: a rare ground would not be learned in a few steps.
     """
-    return WIDE ** max(0.0, 1 - 2 * share)
+    return float(WIDE ** max(0.0, 1 - 2 * share))
 
 
 def _some(dataset: Dataset, most: int) -> Tensor:
