@@ -239,6 +239,32 @@ def test_rendering_a_scene_gives_its_reconstruction(model, scene):
     assert np.abs(model.render(scene).astype(int) - scene.reconstruction).max() <= 1
 
 
+BEYOND = [
+    {"foreground": {"margin": 0.3, "premultiplied": False}},
+    {"background": {"stills": 2}},
+    {"background": {"stills": 1, "components": 0}},
+]
+
+
+@pytest.mark.parametrize("options", BEYOND, ids=str)
+def test_a_margin_and_stills_are_drawn_as_they_were_found(options, picture):
+    model = visible_model(**options)
+    scene = model.decompose(picture)[0]
+    assert scene.objects
+    assert len(scene.components) == model.config.parts
+    assert np.abs(model.render(scene).astype(int) - scene.reconstruction).max() <= 1
+    assert model.sample(1, torch.Generator().manual_seed(0), objects=3)[0].reconstruction is not None
+
+
+def test_a_glimpse_is_the_object_and_a_margin(model):
+    wide, images = visible_model(foreground={"margin": 0.5}), torch.rand(1, 3, 32, 32)
+    objects, larger = (each(images, sample=False).foreground.objects for each in (model, wide))
+    assert torch.equal(objects.frame, objects.where)
+    torch.testing.assert_close(larger.where, objects.where)
+    torch.testing.assert_close(larger.frame[:, :2], 1.5 * objects.where[:, :2])
+    torch.testing.assert_close(larger.frame[:, 2:], objects.where[:, 2:])
+
+
 def test_rendering_an_edited_scene(model, scene):
     none = dataclasses.replace(scene, objects=())
     assert np.array_equal(model.render(none), scene.background)
