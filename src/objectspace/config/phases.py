@@ -24,6 +24,7 @@ UNKNOWN = 0.1  # left there to the end: shadows may stay unknown
 EXPLAINED = 0.001  # presence prior of cells that the background explains
 PRICE = 46.0  # nats: the last presence prior is exp(-PRICE)
 LARGER = 0.25  # how much larger, in the scale's latent, boxes are at first
+WIDER = 3.0  # what the background's sigma begins with
 SHARPER = 0.7  # what sigmas fall to in `sharpen`
 MODEL = {
     "foreground": {"sigma": 0.1, "premultiplied": False, "margin": 0.15, "presence_threshold": 0.02},
@@ -72,11 +73,13 @@ class Phases(Section):
             "scale_prior_mean": f"({scale + LARGER:.3f} -> {scale:.3f}):({part(0.2)} -> {part(0.5)})",
             "scale_prior_std": f"({0.7 * self.spread:.3g} -> {self.spread:.3g}):({part(0.3)} -> {part(0.6)})",
             "evidence_from": begin,
-            "dropped_cells": f"(0.3 -> 0.0):({part(0.6)} -> {part(0.61)})",
             "boundary_stop": 0,
         }
         for name, sigma in sigmas.items():
             anneal[f"{name}_sigma"] = f"({sigma} -> {SHARPER * sigma:.4g}):({late(0.0)} -> {late(0.5)})"
+        if self.background:  # beside the unknown, a background that is far off has no gradient: it starts wide
+            wide = f"({WIDER * sigmas['background']:.4g} -> {sigmas['background']}):(0 -> {round(0.4 * self.background)})"
+            anneal["background_sigma"] = f"{wide} then {anneal['background_sigma']}"
         slower = f"(0.5 -> 0.2):({late(0.0)} -> {late(0.4)}) then (0.2 -> 0.02):({late(0.4)} -> {end})"
         first = round(0.6 * self.background)
         training = {
