@@ -2,12 +2,13 @@
 
     background   the background learns alone, with the unknown for what it cannot explain
     warm         what it left unexplained teaches the foreground its first objects
-    objects      the bound takes over: boxes are large while the presence prior falls, then they shrink to the objects'
-                 size; the background keeps an objective of its own; presence begins to learn from evidence
-    sharpen      both halves train jointly, sigmas fall, an object must be worth its price, rates end
+    objects      the bound takes over: boxes are large, then they shrink to the objects' size; presence learns from
+                 evidence; the background keeps an objective of its own
+    sharpen      both halves train jointly, sigmas fall, rates end
 
-`size` is how large objects are, as a fraction of the image; the scale prior follows from it. A plan only fills in what
-a recipe does not say itself. Steps are counted from 0.
+`size` is how large objects are, as a fraction of the image; the scale prior follows from it. `price` is what an object
+must be worth in nats, from the first step of `objects` on: the warm start has found them, and what comes up later is
+mostly a second one for the same thing. A plan only fills in what a recipe does not say itself. Steps are counted from 0.
 """
 
 import math
@@ -22,7 +23,6 @@ Steps = Annotated[int, Field(ge=0)]
 
 UNKNOWN = 0.1  # left there to the end: shadows may stay unknown
 EXPLAINED = 0.001  # presence prior of cells that the background explains
-PRICE = 46.0  # nats: the last presence prior is exp(-PRICE)
 LARGER = 0.25  # how much larger, in the scale's latent, boxes are at first
 WIDER = 3.0  # what the background's sigma begins with
 SHARPER = 0.7  # what sigmas fall to in `sharpen`
@@ -42,6 +42,7 @@ class Phases(Section):
     sharpen: Steps = 0
     size: Annotated[float, Field(gt=0, lt=1)] = 0.15  # of an object / of the image
     spread: Positive = 0.35  # of sizes: the stdev of their logits
+    price: Annotated[float, Field(gt=0, le=80)] = 46.0  # nats that an object must be worth: minus log presence prior
 
     @property
     def steps(self) -> int:
@@ -60,15 +61,13 @@ class Phases(Section):
             return sharp + round(share * self.sharpen)
 
         scale = math.log(self.size / (1 - self.size))
-        rare = f"(0.02 -> 0.0001):({part(0.1)} -> {part(0.6)})"
-        priced = f"(0.0001 -> {math.exp(-PRICE):.3g}):({late(0.0)} -> {late(0.1)})"
         anneal = {
             "unknown": UNKNOWN,
             "explained_prior": EXPLAINED,
             "background_first": self.background,
             "warm_start": self.warm,
             "own_background": sharp,
-            "presence_prior": f"{rare} then {priced}",
+            "presence_prior": float(f"{math.exp(-self.price):.3g}"),
             "temperature": f"(1.0 -> 0.5):({begin} -> {part(0.3)})",
             "scale_prior_mean": f"({scale + LARGER:.3f} -> {scale:.3f}):({part(0.2)} -> {part(0.5)})",
             "scale_prior_std": f"({0.7 * self.spread:.3g} -> {self.spread:.3g}):({part(0.3)} -> {part(0.6)})",

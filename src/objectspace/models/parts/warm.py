@@ -29,7 +29,7 @@ from objectspace.ops.resample import cut, plan_windows
 if TYPE_CHECKING:
     from objectspace.models.parts.grid import GridModel
 
-FIRST_PRICE = 0.02  # of `what`: its KL counts so much at first, and fully at the end
+FIRST_PRICE = 0.02  # of `what`: its KL counts so much in the first half, and then rises until it counts fully
 PLACE_STD = 0.25  # how exactly a region's place is taught, in the latents' units: loosely, or it drowns presence
 PRESENCE = 10.0  # presence counts so many times: a few cells of many are present
 LARGEST = 0.25  # a region that covers more of the image than this is no object
@@ -70,7 +70,8 @@ def learn(
     cells = foreground.propose(images, stage.temperature, sample, generator)
     targets = find_targets(images, unexplained, foreground)
     drawn, what = _draw(foreground, images, targets, model.config.foreground.sigma_at(stage), sample, generator)
-    price = FIRST_PRICE + (1 - FIRST_PRICE) * (1.0 if stage.warm is None else stage.warm)
+    over = 1.0 if stage.warm is None else stage.warm
+    price = FIRST_PRICE + (1 - FIRST_PRICE) * max(0.0, 2 * over - 1)
     placed = _place(cells, targets)
 
     def per_image(values: Tensor) -> Tensor:
