@@ -30,7 +30,7 @@ def gradients(recipe: Recipe, data: Path, out: Path) -> dict[str, torch.Tensor]:
     """The gradient of the first batch in float64, of posterior means and with batch norm's running averages."""
     fabric = connect("cpu", 1, 1, "64-true")
     options = Options(data, out, precision="64-true")
-    start = run._start(recipe, fabric, 0, *run._open_data(recipe, options, print), options)
+    start = run._start(recipe, fabric, 0, *run._open_data(recipe, options, print), options, fresh=True)
     start.objective.eval()
     processes = fabric.world_size
     sampler = Sampler(len(start.train), share_of(recipe.training.batch, processes), 0, processes)
