@@ -2,9 +2,9 @@
 
 A pixel x belongs to object i with a probability proportional to w_i alpha_i N(x; colour_i, s), w_i being its weight
 among all cells; against it stand the other objects, the background's components with the weight 1 - sum w alpha, and
-nobody, if the model knows the unknown. A mask holds the pixels where that exceeds one half, so masks are disjoint. All
-channels are weighed at once. Objects are looked at in their windows only. Shapes: B photos of one size, M objects, m of
-them in a window group, K components, C H W photo, R Q a window.
+nobody, with a small weight, if the model knows the unknown. A mask holds the pixels where that exceeds one half, so
+masks are disjoint. All channels are weighed at once. Objects are looked at in their windows only. Shapes: B photos of
+one size, M objects, m of them in a window group, K components, C H W photo, R Q a window.
 """
 
 import math
@@ -26,6 +26,7 @@ from objectspace.rle import Mask
 SHARPEST = 0.1  # stdev of a colour when pixels are shared out: the wider ones of training would blur the rims
 _FARTHEST = 60.0  # nats by which a colour can be wrong; beyond it float32 has no numbers left
 _LEAST = 1e-37
+_NOBODY = 1e-6  # how much nobody weighs when masks are made: at a rim two colours meet, and neither explains it well
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,10 @@ def look(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Look) ->
         taken.scatter_add_(0, index, layer.share.flatten())
         explained.scatter_add_(0, index, layer.density.flatten())
     explained += (1 - taken).clamp(min=0) * behind(photos, backdrops, how.background, how.shadow).flatten()
-    everything = explained + how.unknown / (1 - how.unknown)
-    shares = 1 - explained / everything.clamp(min=_LEAST) if how.unknown else torch.zeros_like(explained)
-    return _visible(len(objects), layers, everything, shares.view(count, *size))
+    nobody = how.unknown / (1 - how.unknown)
+    shares = nobody / (explained + nobody) if how.unknown else torch.zeros_like(explained)
+    rivals = explained + min(nobody, _NOBODY)
+    return _visible(len(objects), layers, rivals, shares.view(count, *size))
 
 
 def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> Tensor:
