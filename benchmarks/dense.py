@@ -51,7 +51,8 @@ class DenseSpace(nn.Module):
         background = self.space.background(images, sample, generator, config.mixture_epsilon)
         by_foreground = gaussian_log_density(images, image, config.foreground.sigma)
         log_density = mix_two(by_foreground, background.log_density, alpha, config.mixture_epsilon)
-        kl = cells.kl(stage, config.foreground.scale_prior_std) | {"what": what.kl(0.0, 1.0).view_as(cells.presence)}
+        kl = cells.kl(stage, config.foreground.scale_prior_std, stage.presence_prior)
+        kl |= {"what": what.kl(0.0, 1.0).view_as(cells.presence)}
         presence_kl = kl.pop("presence")
         weight = cells.presence if config.foreground.presence_weighted_kl else 1
         cost = presence_kl.sum(1) + sum((term * weight).sum(1) for term in kl.values())

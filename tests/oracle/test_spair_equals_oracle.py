@@ -126,7 +126,14 @@ def test_a_background_that_reads_smaller_images():
 
 
 def test_fixed_alpha_annealed_sigmas_and_an_epsilon_in_the_mixture():
-    stage = Stage(presence_prior=1e-10, scale_prior_mean=-2, temperature=0.5, fixed_alpha=0.2, foreground_sigma=0.09, background_sigma=0.07)
+    stage = Stage(
+        presence_prior=1e-10,
+        scale_prior_mean=-2,
+        temperature=0.5,
+        fixed_alpha=0.2,
+        foreground_sigma=0.09,
+        background_sigma=0.07,
+    )
     model = sequential_model(small_spair(grid=(2, 2), mixture_epsilon=1e-5))
     assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 6), stage)
 

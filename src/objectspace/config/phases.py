@@ -87,6 +87,11 @@ class Phases(Section):
                 "rate": 1e-3,
                 "decay": f"(1.0 -> 0.5):({begin} -> {part(0.2)}) then {slower}",
             },
-            "background": {"name": "adam", "rate": 1.5e-3, "warmup": 40, "decay": f"(1.0 -> 0.5):({first} -> {begin}) then {slower}"},
+            "background": {
+                "name": "adam",
+                "rate": 1.5e-3,
+                "warmup": 40,
+                "decay": f"(1.0 -> 0.5):({first} -> {begin}) then {slower}",
+            },
         }
         return {"anneal": anneal, "training": training}
