@@ -54,7 +54,7 @@ class Dense:
     def __call__(self, images: Tensor, whole: bool) -> list[list[Tensor]]:
         """The masks (H, W) of each image's objects; with `whole` all cells are drawn, and the reconstruction too."""
         space = self.dense.space
-        front, (count, channels, height, width) = space.foreground, images.shape
+        front, count, (height, width) = space.foreground, len(images), images.shape[2:]
         cells = front.heads(front.encoder(images), space.final.temperature, False, None)
         present = cells.probability > 0.5  # (B, N)
         chosen = (torch.ones_like(present) if whole else present).flatten().nonzero().flatten()  # (M,)
