@@ -39,7 +39,7 @@ ADVICE = {
     "all-background": Collapse(
         "all-background",
         "no objects are found, the background draws everything: make the background weaker (fewer components, or "
-        "stills), check phases.size and give phases.warm more steps; without phases, start anneal.presence_prior higher",
+        "stills), check phases.size and give phases.warm more steps; without phases, raise anneal.presence_prior",
         fatal=True,
     ),
     "all-foreground": Collapse(
