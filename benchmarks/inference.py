@@ -3,11 +3,14 @@
 python -m benchmarks.inference [--grid 16] [--batch 8] [--repeats 3]
 
 The weights are random, with the presence bias set so that about 20 cells an image hold an object. The dense version is
-measured twice: whole, with all cells' pictures and the background, which is what an implementation runs that has no
-other way to get boxes out; and cut down to the cells' alphas, with nothing that masks do not need. All find the same.
+measured twice: whole, with all cells' pictures and the reconstruction, which is what an implementation runs that has no
+other way to get boxes out; and cut down to the cells that hold an object, with nothing that masks do not need. All find
+the same masks: pixels that an object explains better than the others and the background do. Ours also says what each
+object is worth.
 """
 
 import argparse
+import math
 import time
 from collections.abc import Callable
 from statistics import median
@@ -21,8 +24,9 @@ from benchmarks.common import bar_plot, report
 from benchmarks.dense import DenseSpace
 from benchmarks.step import OBJECTS, SIZE, config_for
 from objectspace.config import Anneal
+from objectspace.models.parts.visible import SHARPEST
 from objectspace.models.space import Space
-from objectspace.ops.compositing import SHARPNESS
+from objectspace.ops.compositing import SHARPNESS, SHIFT
 from objectspace.ops.geometry import to_affine
 
 
@@ -48,28 +52,48 @@ class Dense:
 
     @torch.inference_mode()
     def __call__(self, images: Tensor, whole: bool) -> list[list[Tensor]]:
-        """The masks (H, W) of each image's objects; with `whole` also the reconstruction, which nobody looks at."""
+        """The masks (H, W) of each image's objects; with `whole` all cells are drawn, and the reconstruction too."""
         space = self.dense.space
-        front, side = space.foreground, space.foreground.config.glimpse
+        front, count, (height, width) = space.foreground, len(images), images.shape[2:]
         cells = front.heads(front.encoder(images), space.final.temperature, False, None)
         present = cells.probability > 0.5  # (B, N)
-        (count, channels, height, width), number = images.shape, present.shape[1]
-        where = cells.where.flatten(0, 1)
-        repeated = images[:, None].expand(-1, number, -1, -1, -1).reshape(-1, channels, height, width)
-        grid = F.affine_grid(to_affine(where), [len(where), channels, side, side], align_corners=False)
-        glimpses = F.grid_sample(repeated, grid, align_corners=False)
-        picture, alpha = front.glimpse_decoder(front.glimpse_encoder(glimpses).chunk(2, dim=1)[0])
-        alpha = alpha * present.flatten()[:, None, None, None]
+        chosen = (torch.ones_like(present) if whole else present).flatten().nonzero().flatten()  # (M,)
+        image, where = chosen // present.shape[1], cells.where.flatten(0, 1)[chosen]
+        picture, alpha = self._glimpses(images[image], where)
+        alpha = alpha * present.flatten()[chosen, None, None, None]
         back = F.affine_grid(to_affine(where, inverse=True), [len(where), 1, height, width], align_corners=False)
-        shape = (count, number, -1, height, width)
-        alphas = F.grid_sample(alpha, back, align_corners=False).view(shape)
-        weights = torch.softmax(SHARPNESS * torch.sigmoid(-cells.depth.value)[..., None, None] * alphas, dim=1)
+        alphas = F.grid_sample(alpha, back, align_corners=False)  # (M, 1, H, W)
+        pictures = F.grid_sample(picture * alpha, back, align_corners=False)  # (M, C, H, W)
+        nearness = SHARPNESS * torch.sigmoid(-cells.depth.value.flatten()[chosen])[:, None, None, None]
+        weights, empty = torch.exp(nearness * alphas - SHIFT), math.exp(-SHIFT)  # what no cell reaches weighs exp(0)
+        drawn = torch.bincount(image, minlength=count)[:, None, None, None]
+        total = weights.new_zeros(count, 1, height, width).index_add(0, image, weights)
+        shares = weights / (total + (present.shape[1] - drawn) * empty)[image]
+        behind = space.background(images, False, None)
+        covered = torch.zeros_like(total).index_add(0, image, shares * alphas)
         if whole:
-            pictures = F.grid_sample(picture * alpha, back, align_corners=False).view(shape)
-            covered = (weights * alphas).sum(1)
-            (weights * pictures).sum(1) + (1 - covered) * space.background(images, False, None).image
-        visible = (weights * alphas)[:, :, 0] > 0.5  # (B, N, H, W)
-        return [list(visible[image][present[image]]) for image in range(count)]
+            torch.zeros_like(images).index_add(0, image, shares * pictures) + (1 - covered) * behind.image
+        colours = pictures / alphas.clamp(min=1e-6)
+        explains = shares * alphas * _density(images[image], colours)  # (M, 1, H, W)
+        components = (behind.log_masks.exp() * _density(images[:, None], behind.means)).sum(1)
+        everything = ((1 - covered).clamp(min=0) * components).index_add(0, image, explains)
+        visible = (explains > 0.5 * everything[image])[:, 0]
+        return [list(visible[(image == number) & present.flatten()[chosen]]) for number in range(count)]
+
+    def _glimpses(self, images: Tensor, where: Tensor) -> tuple[Tensor, Tensor]:
+        """Pictures (M, C, g, g) and alphas (M, 1, g, g) of what is in images (M, C, H, W) at `where` (M, 4)."""
+        front = self.dense.space.foreground
+        shape = [len(where), images.shape[1], front.config.glimpse, front.config.glimpse]
+        glimpses = F.grid_sample(
+            images, F.affine_grid(to_affine(where), shape, align_corners=False), align_corners=False
+        )
+        picture, alpha = front.glimpse_decoder(front.glimpse_encoder(glimpses).chunk(2, dim=1)[0])
+        return picture, alpha
+
+
+def _density(values: Tensor, mean: Tensor) -> Tensor:
+    """exp of minus half the squared distance of all channels, in units of `SHARPEST`: (..., C, H, W) to one channel."""
+    return torch.exp(-(values - mean).square().sum(-3, keepdim=True) / (2 * SHARPEST**2))
 
 
 def fast(model: Space, images: Tensor) -> list[list[Tensor]]:
@@ -78,10 +102,10 @@ def fast(model: Space, images: Tensor) -> list[list[Tensor]]:
 
 
 def check(ours: list[list[Tensor]], theirs: list[list[Tensor]]) -> None:
-    """The same pixels belong to objects, but for those that rounding puts on the other side of one half."""
+    """The same objects own the same pixels, but for those that rounding puts on the other side of one half."""
     for left, right in zip(ours, theirs, strict=True):
-        covered = [torch.stack(masks).any(0).numpy() for masks in (left, right)]
-        assert np.mean(covered[0] != covered[1]) < 1e-3, np.mean(covered[0] != covered[1])
+        for mine, other in zip(left, right, strict=True):
+            assert np.mean(mine.numpy() != other.numpy()) < 1e-3, np.mean(mine.numpy() != other.numpy())
 
 
 def measure(grid: int, batch: int, repeats: int) -> list[dict[str, object]]:
@@ -103,6 +127,7 @@ def measure(grid: int, batch: int, repeats: int) -> list[dict[str, object]]:
             if round_number:  # the first one warms up
                 times[name].append(time.perf_counter() - start)
     check(found["ours"], found["dense, masks only"])
+    check(found["ours"], found["dense, whole"])
     rates = {name: batch / median(seconds) for name, seconds in times.items()}
     objects = float(np.mean([len(masks) for masks in found["dense, whole"]]))
     return [

@@ -39,6 +39,7 @@ from objectspace.images import BadImage, read_image, resize
 from objectspace.inputs import Nothing, Source
 from objectspace.labels.names import Labels
 from objectspace.models.base import SceneModel
+from objectspace.models.parts.grid import GridModel
 from objectspace.progress import Progress
 from objectspace.reports.animation import write_gif
 from objectspace.reports.html import ReportWriter
@@ -59,6 +60,7 @@ class Options:
 
     threshold: float = 0.5
     batch: int = 16
+    price: float | None = None  # nats that an object must be worth for each of its pixels; None: the model's own
     overlays: bool = True
     crops: bool = False
     masks: bool = False
@@ -77,7 +79,8 @@ class Options:
         """What must stay the same for a directory to be continued."""
         given = {name: getattr(self, name) for name in ("overlays", "crops", "masks", "pictures")}
         labels = None if self.labels is None else self.labels.fingerprint
-        return {"--threshold": self.threshold, "--labels": labels} | {f"--{name}": each for name, each in given.items()}
+        chosen = {"--threshold": self.threshold, "--price": self.price, "--labels": labels}
+        return chosen | {f"--{name}": each for name, each in given.items()}
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,8 @@ class Decomposition:
     def __init__(self, out: Path, model: SceneModel, name: str, options: Options) -> None:
         self.out, self.model, self.name, self.options = out, model, name, options
         self.weights = fingerprint(model)
+        if options.price is not None and not isinstance(model, GridModel):
+            raise UserError(f"--price is for models of cells, and a {model.config.kind} has none: leave it out")
         if options.labels is not None:
             options.labels.check_made_with(name, self.weights)
         self._new = self._problems = 0
@@ -191,10 +196,7 @@ class Decomposition:
         """Take a batch apart, write its files, note it down; gives the next, empty batch."""
         wanted = self.options.pictures
         images = [frame.pixels for frame in batch.frames]
-        scenes = self.model.decompose(
-            images, self.options.threshold, background=wanted, pictures=wanted, batch=self.options.batch
-        )
-        scenes = self._labelled(scenes)
+        scenes = self._decomposed(images, background=wanted, pictures=wanted)
         with journal.batch():
             for frame, scene in zip(batch.frames, scenes, strict=True):
                 key, name = frame.source.key, journal.name_for(frame.source.key, frame.number)
@@ -212,8 +214,13 @@ class Decomposition:
         self._new += len(scenes)
         return _Waiting()
 
-    def _labelled(self, scenes: list[Scene]) -> list[Scene]:
-        labels = self.options.labels
+    def _decomposed(self, images: list[Picture], background: bool = True, pictures: bool = True) -> list[Scene]:
+        """The scenes of images, labelled."""
+        labels, threshold, price = self.options.labels, self.options.threshold, self.options.price
+        asked: dict[str, Any] = {"background": background, "pictures": pictures, "batch": self.options.batch}
+        if price is not None:
+            asked["price"] = price  # which only models of cells take
+        scenes = self.model.decompose(images, threshold, **asked)
         return scenes if labels is None else [labels.apply(scene) for scene in scenes]
 
     def write_frame(self, name: str, frame: Frame) -> None:
@@ -240,8 +247,15 @@ class Decomposition:
         kinds = () if self.options.labels is None else self.options.labels.kinds
         path = self.out / "annotations.json"
         if journal.note(COCO_NOTE) != "whole" or not path.exists():
-            info = {"description": "objects found by objectspace", "version": __version__, "model": self.name}
-            write_coco(path, journal, info | {"threshold": self.options.threshold}, kinds or (OBJECT,))
+            info: dict[str, Any] = {
+                "description": "objects found by objectspace",
+                "version": __version__,
+                "model": self.name,
+            }
+            info |= {"threshold": self.options.threshold}
+            if self.options.price is not None:
+                info |= {"price": self.options.price}
+            write_coco(path, journal, info, kinds or (OBJECT,))
             journal.set_note(COCO_NOTE, "whole")
         if self.options.csv is not None:
             write_counts(self.options.csv, journal)
@@ -276,9 +290,7 @@ class Decomposition:
                     if image is not None:
                         images.append(_fitting(image))
                         names.append(record.file_name)
-                scenes = self.model.decompose(images, self.options.threshold, batch=self.options.batch)
-                scenes = self._labelled(scenes)
-                for name, image, scene in zip(names, images, scenes, strict=True):
+                for name, image, scene in zip(names, images, self._decomposed(images), strict=True):
                     report.add(name, image, scene)
                 progress.advance(len(part))
 

@@ -16,8 +16,11 @@ from PIL import Image
 from pycocotools.coco import COCO
 from safetensors.numpy import load_file
 
+from objectspace.models import create
 from objectspace.models.space import Space
 from objectspace.scene import Scene
+from oracle.mixtures import small_genesis
+from oracle.small import small_config
 
 COUNT = 30
 SIZES = [(40, 56), (32, 32), (17, 120), (1, 1), (64, 20)]
@@ -218,9 +221,6 @@ def test_killed_it_continues_without_doing_anything_twice(run, model_folder, ima
 
 
 def test_another_model_or_threshold_is_refused(run, model_folder, images, tmp_path):
-    from objectspace.models import create
-    from oracle.small import small_config
-
     run("decompose", images, "--model", model_folder, "--out", "out", "--no-report")
     before = files(Path("out"))
     again = ("decompose", images, "--out", "out", "--no-report")
@@ -232,6 +232,27 @@ def test_another_model_or_threshold_is_refused(run, model_folder, images, tmp_pa
     _, errors = run(*again, "--model", tmp_path / "other", code=2)
     assert "weights of --model" in errors
     assert files(Path("out")) == before
+
+
+def test_a_higher_price_leaves_fewer_objects_and_what_they_are_worth(run, model_folder, images):
+    worth: dict[float, list[float]] = {}
+    for price in (0, 100):
+        options = ("--model", model_folder, "--out", f"out{price}", "--price", price, "--no-report")
+        run("decompose", images, *options)
+        content = json.loads(Path(f"out{price}/annotations.json").read_text())
+        assert content["info"]["price"] == price
+        worth[price] = [item["evidence"] for item in content["annotations"]]
+    assert len(worth[100]) < len(worth[0])
+    assert min(worth[0]) >= 10
+    _, errors = run("decompose", images, "--model", model_folder, "--out", "out0", "--no-report", code=2)
+    assert "--price was 0.0, and now is None" in errors
+
+
+def test_models_without_cells_have_no_price(run, images, tmp_path):
+    create(small_genesis(), seed=0).save_pretrained(tmp_path / "genesis")
+    _, errors = run("decompose", images, "--model", tmp_path / "genesis", "--out", "out", "--price", 1, code=2)
+    assert "--price is for models of cells, and a genesis has none" in errors
+    assert not Path("out").exists()
 
 
 def test_foreign_files_are_never_written_over(run, model_folder, images):
@@ -294,6 +315,8 @@ def test_a_list_of_paths_is_read_from_standard_input(run, model_folder, images, 
         (["-", "--model", "MODEL"], "nothing to take apart"),
         (["in", "--model", "absent"], "there is no model 'absent'"),
         (["in", "--model", "MODEL", "--threshold", "2"], "threshold"),
+        (["in", "--model", "MODEL", "--price", "-1"], "'--price': Input should be greater than or equal to 0"),
+        (["in", "--model", "MODEL", "--price", "nan"], "'--price': Input should be greater than or equal to 0"),
         (["in", "--model", "MODEL", "--csv", "in"], "cannot write in"),
         (["--model", "MODEL"], "PATHS"),
     ],

@@ -21,7 +21,7 @@ def frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("in").mkdir()
     for number in range(COUNT):
         pixels = np.random.default_rng(number).integers(0, 255, (32, 40, 3), dtype=np.uint8)
-        pixels[:2, :2] = 40 * number
+        pixels[:8, :8] = 40 * number  # enough of them to have a colour of their own among 256
         Image.fromarray(pixels).save(f"in/{8 + number}.png")
     return Path("in")
 

@@ -103,13 +103,14 @@ def test_label_studio_has_rectangles_in_percent(some, tmp_path):
 
 
 def test_counts_are_a_table(some, tmp_path):
-    write_counts(tmp_path / "c.csv", [*some, record(4, SCENES[0], file_name='a "b", c.png')])
+    write_counts(tmp_path / "c.csv", [*some, record(4, SCENES[0], file_name='a "b", c.png', unexplained=0.125)])
     rows = list(csv.DictReader(io.StringIO((tmp_path / "c.csv").read_text())))
     assert [row["objects"] for row in rows] == ["2", "0", "1", "2"]
     assert rows[3]["file_name"] == 'a "b", c.png'
     assert float(rows[2]["covered"]) == pytest.approx(799 / 800, abs=1e-4)
     assert rows[1]["mean_score"] == ""
     assert [row["mean_evidence"] for row in rows] == ["100.0", "", "100.0", "100.0"]
+    assert [row["unexplained"] for row in rows] == ["", "", "", "0.1250"]
 
 
 def test_latents_load_with_the_library(some, tmp_path):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,9 @@ def test_an_image_that_changed_keeps_its_number(tmp_path):
 def test_records_hold_what_was_found(tmp_path):
     with open_journal(tmp_path) as journal:
         note(journal, "/clip.gif", frame=7)
-        (record,) = journal
+        note(journal, "/plain.png", scene=replace(SCENE, unexplained=np.tri(8, dtype=np.bool_)))
+        record, other = journal
+    assert (record.unexplained, other.unexplained) == (None, 36 / 64)
     assert (record.name, record.frame, record.height) == ("clip-000007", 7, 8)
     assert record.objects[0].box == (0, 0, 2, 3)
     assert record.objects[0].area == 6

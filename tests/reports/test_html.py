@@ -64,6 +64,19 @@ def test_every_picture_that_a_scene_holds_is_shown(tmp_path: Path) -> None:
     assert "50% of the pixels" in page
 
 
+def test_what_objects_are_worth_and_what_is_unexplained_is_shown_where_it_is_known(tmp_path: Path) -> None:
+    image, scene = full()
+    assert "nats" not in (without := written(tmp_path / "r.html", image, scene))
+    assert "unexplained" not in without
+    objects = tuple(replace(item, evidence=123.4 * index) for index, item in enumerate(scene.objects))
+    left = np.zeros((scene.height, scene.width), np.bool_)
+    left[: scene.height // 4] = True
+    page = written(tmp_path / "r.html", image, replace(scene, objects=objects, unexplained=left))
+    assert "<dt>evidence</dt><dd>247 nats</dd>" in page
+    assert "<title>object 2, score 0.80, 123 nats</title>" in page
+    assert " · 25.0% unexplained" in page
+
+
 @pytest.mark.parametrize("lacking", ["reconstruction", "foreground", "alpha", "background", "components"])
 def test_what_a_scene_lacks_is_left_out(tmp_path: Path, lacking: str) -> None:
     image, scene = full()

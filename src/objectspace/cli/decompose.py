@@ -27,6 +27,14 @@ def decompose(
     model: Annotated[str, typer.Option(help="A model's folder, or the name of a shipped one.")],
     out: Annotated[Path, typer.Option(help="The directory to write; the same command again continues it.")],
     threshold: Annotated[float, typer.Option(min=0, max=1, help="How sure an object must be.")] = 0.5,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Nats that an image must gain by an object for each pixel it draws, and 10 in all: more, and doubles "
+            "go, but faint things too. 0.75 if it is not given.",
+        ),
+    ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Images worked on at a time.")] = 16,
     crops: Annotated[bool, typer.Option("--crops", help="Cut every object out, into crops/.")] = False,
     masks: Annotated[bool, typer.Option("--masks", help="Write masks/: 0 nothing, i the i-th object.")] = False,
@@ -64,6 +72,7 @@ def decompose(
 
     options = Options(
         threshold=threshold,
+        price=price,
         batch=batch,
         overlays=not no_overlays,
         crops=crops,

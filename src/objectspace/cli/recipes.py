@@ -29,7 +29,7 @@ def list_recipes(context: typer.Context) -> None:
 def show(
     name: Annotated[str, typer.Argument(help="A recipe's name, or a .toml file.")],
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a value: section.key=value. May be repeated.")
+        list[str] | None, typer.Option("--set", help="Change a value: phases.size=0.2. May be repeated.")
     ] = None,
 ) -> None:
     """Print the full recipe, defaults and changes included, as TOML."""

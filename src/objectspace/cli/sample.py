@@ -13,7 +13,7 @@ def sample(
     output: Annotated[Path, typer.Option("-o", "--output", help="The picture to write.")] = Path("grid.png"),
     count: Annotated[int, typer.Option(min=1, help="How many scenes.")] = 16,
     objects: Annotated[
-        float | None, typer.Option(min=0, help="Objects expected in a scene, in place of the model's prior.")
+        float | None, typer.Option(min=0, help="Objects expected in a scene; the prior alone may be nearly none.")
     ] = None,
     columns: Annotated[int | None, typer.Option(min=1, help="Scenes in a row; a square by default.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same scenes.")] = 0,

@@ -19,7 +19,7 @@ def train(
     data: Annotated[Path, typer.Option(help="The data set.")],
     out: Annotated[Path, typer.Option(help="The run's directory.")],
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a value: section.key=value. May be repeated.")
+        list[str] | None, typer.Option("--set", help="Change a value: phases.size=0.2. May be repeated.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run.")] = False,
     minutes: Annotated[float | None, typer.Option(min=0, help="Stop cleanly after so many minutes.")] = None,

@@ -8,13 +8,14 @@ from pathlib import Path
 from objectspace.export.record import Record
 from objectspace.files import write_atomically
 
-COLUMNS = ("file_name", "frame", "width", "height", "objects", "mean_score", "covered", "mean_evidence")
+COLUMNS = ("file_name", "frame", "width", "height", "objects", "mean_score", "covered", "mean_evidence", "unexplained")
 
 
 def write_counts(path: Path, records: Iterable[Record]) -> None:
     """Write the table, a line an image; `covered` is the part of its pixels that objects take.
 
-    `mean_evidence` is what objects are worth on average, in nats, where that is known.
+    `mean_evidence` is what objects are worth on average, in nats, and `unexplained` the part of the pixels that neither
+    objects nor background explain, where these are known.
     """
     write_atomically(path, _lines(records))
 
@@ -28,8 +29,9 @@ def _lines(records: Iterable[Record]) -> Iterator[bytes]:
         worth = [item.evidence for item in record.objects if item.evidence is not None]
         evidence = f"{sum(worth) / len(worth):.1f}" if worth else ""
         frame = "" if record.frame is None else record.frame
-        size = record.width, record.height
-        yield _line((record.file_name, frame, *size, count, mean, f"{covered:.4f}", evidence))
+        size, left = (record.width, record.height), record.unexplained
+        unexplained = "" if left is None else f"{left:.4f}"
+        yield _line((record.file_name, frame, *size, count, mean, f"{covered:.4f}", evidence, unexplained))
 
 
 def _line(values: Iterable[object]) -> bytes:

@@ -23,7 +23,7 @@ from objectspace.export import record as records
 from objectspace.export.record import Record
 from objectspace.scene import Scene
 
-FORMAT = 1
+FORMAT = 2
 LONGEST_NAME = 120  # bytes of a name that is made of a file's; an ending and a digest are added
 _TABLES = """
 CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -33,6 +33,7 @@ CREATE TABLE IF NOT EXISTS images (
     number INTEGER PRIMARY KEY, key BLOB NOT NULL, frame INTEGER NOT NULL, stamp TEXT NOT NULL,
     name TEXT NOT NULL, folded TEXT NOT NULL UNIQUE, file_name TEXT NOT NULL, source TEXT,
     height INTEGER NOT NULL, width INTEGER NOT NULL, count INTEGER NOT NULL, objects TEXT NOT NULL, what BLOB NOT NULL,
+    unexplained REAL,
     UNIQUE (key, frame)
 );
 """
@@ -77,12 +78,11 @@ class Journal:
     def first(self, limit: int) -> Iterator[Record]:
         """The first images."""
         query = (
-            "SELECT number, key, file_name, name, frame, source, height, width, count, objects, what"
+            "SELECT number, key, file_name, name, frame, source, height, width, count, objects, what, unexplained"
             " FROM images ORDER BY number LIMIT ?"
         )
-        for number, key, file_name, name, frame, source, height, width, count, objects, what in self._base.execute(
-            query, (limit,)
-        ):
+        for row in self._base.execute(query, (limit,)):
+            number, key, file_name, name, frame, source, height, width, count, objects, what, unexplained = row
             yield Record(
                 number=number,
                 key=os.fsdecode(key),
@@ -94,6 +94,7 @@ class Journal:
                 width=width,
                 objects=records.from_text(objects),
                 what=np.frombuffer(what, "<f4").reshape(count, -1) if count else np.zeros((0, 0), np.float32),
+                unexplained=unexplained,
             )
 
     @property
@@ -158,6 +159,7 @@ class Journal:
             "count": len(objects),
             "objects": records.to_text(objects),
             "what": what.astype("<f4").tobytes(),
+            "unexplained": scene.unexplained_share,
         }
         changes = ", ".join(f"{name} = excluded.{name}" for name in row if name not in ("key", "frame"))
         (number,) = self._base.execute(

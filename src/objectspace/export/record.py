@@ -49,6 +49,7 @@ class Record:
     width: int
     objects: tuple[Found, ...]
     what: NDArray[np.float32]  # (M, D)
+    unexplained: float | None = None  # the share of its pixels that nobody explains, where that is known
 
 
 def found(scene: Scene) -> tuple[tuple[Found, ...], NDArray[np.float32]]:

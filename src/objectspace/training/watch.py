@@ -38,26 +38,26 @@ class Collapse:
 ADVICE = {
     "all-background": Collapse(
         "all-background",
-        "no objects are found, the background draws everything: start anneal.presence_prior higher (0.5), keep "
-        "model.init.heads = 'prior', make model.background.sigma smaller than model.foreground.sigma",
+        "no objects are found, the background draws everything: make the background weaker (fewer components, or "
+        "stills), check phases.size and give phases.warm more steps; without phases, raise anneal.presence_prior",
         fatal=True,
     ),
     "all-foreground": Collapse(
         "all-foreground",
-        "objects cover nearly every pixel: lower anneal.presence_prior, make objects smaller with "
-        "anneal.scale_prior_mean, or raise model.background.sigma",
+        "objects cover nearly every pixel: give phases.background more steps or the background more components or "
+        "stills, make objects smaller with phases.size (or anneal.scale_prior_mean)",
         fatal=True,
     ),
     "every-cell": Collapse(
         "every-cell",
-        "nearly every cell holds an object: lower the final anneal.presence_prior, or let anneal.temperature fall "
-        "further, to 0.5",
+        "nearly every cell holds an object: lower the final anneal.presence_prior, let anneal.temperature fall "
+        "to 0.5, or let presence learn from evidence (anneal.evidence_from)",
         fatal=True,
     ),
     "splitting": Collapse(
         "splitting",
-        "objects are found twice: raise anneal.scale_prior_mean, or use the boundary loss for a while "
-        "(anneal.boundary_start, anneal.boundary_stop)",
+        "objects are found twice: raise phases.size (or anneal.scale_prior_mean), or drop cells for a while "
+        "(anneal.dropped_cells)",
         fatal=False,
     ),
     "dead-background": Collapse(

@@ -100,10 +100,11 @@ def _found_box(scene: Scene, item: Object, index: int, color: str, image_id: str
     box = inside(item.box, scene) or item.box
     size = max(scene.height, scene.width) / 22
     x, y = box[0] + size * 0.25, box[1] + size * 0.95
+    worth = "" if item.evidence is None else f", {item.evidence:.0f} nats"
     frame = _frame(box)
     return (
         f'<a class="thing k{index}" id="{image_id}-box-{index + 1}" href="#{image_id}-object-{index + 1}">'
-        f"<title>object {index + 1}, score {item.score:.2f}</title>"
+        f"<title>object {index + 1}, score {item.score:.2f}{worth}</title>"
         f'<path class="halo" d="{frame}"/><path class="box" stroke="{color}" d="{frame}"/>'
         f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}">{index + 1}</text></a>'
     )

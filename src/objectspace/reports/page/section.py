@@ -34,6 +34,8 @@ def section(index: int, name: str, image: Picture, scene: Scene, truth: NDArray[
     facts = [plural(len(scene.found), "object"), f"{scene.width} × {scene.height} pixels"]
     if truth is not None:
         facts.insert(1, f"{len(truth)} in truth")
+    if scene.unexplained_share is not None:
+        facts.append(f"{100 * scene.unexplained_share:.1f}% unexplained")
     figures = "".join(_figures(name, image, scene, truth, image_id))
     return (
         f'<section class="scene" id="{image_id}" data-count="{len(scene.found)}">'
@@ -93,6 +95,8 @@ def _card(image: Picture, scene: Scene, item: Object, index: int, color: str, im
     picture = "" if crop is None else image_tag(crop, f"object {index + 1}")
     size = " × ".join(_pixels(item.box[axis + 2] - item.box[axis]) for axis in (0, 1))
     facts = {"score": f"{item.score:.2f}", "depth": f"{item.depth:.2f}", "size": size}
+    if item.evidence is not None:
+        facts["evidence"] = f"{item.evidence:.0f} nats"
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
     label = "" if item.label is None else f' <span class="note">{escaped(item.label)}</span>'
     beyond = "" if box is not None else ' <span class="note">outside the image</span>'
