@@ -8,7 +8,7 @@
 
 `size` is how large objects are, as a fraction of the image; the scale prior follows from it. `price` is what an object
 must be worth in nats, from the first step of `objects` on: the warm start has found them, and what comes up later is
-mostly a second one for the same thing. A plan only fills in what a recipe does not say itself. Steps are counted from 0.
+mostly a second one for the same thing. A plan only fills in what a recipe does not say itself. Steps count from 0.
 """
 
 import math
@@ -77,7 +77,9 @@ class Phases(Section):
         for name, sigma in sigmas.items():
             anneal[f"{name}_sigma"] = f"({sigma} -> {SHARPER * sigma:.4g}):({late(0.0)} -> {late(0.5)})"
         if self.background:  # beside the unknown, a background that is far off has no gradient: it starts wide
-            wide = f"({WIDER * sigmas['background']:.4g} -> {sigmas['background']}):(0 -> {round(0.4 * self.background)})"
+            wide = (
+                f"({WIDER * sigmas['background']:.4g} -> {sigmas['background']}):(0 -> {round(0.4 * self.background)})"
+            )
             anneal["background_sigma"] = f"{wide} then {anneal['background_sigma']}"
         slower = f"(0.5 -> 0.2):({late(0.0)} -> {late(0.4)}) then (0.2 -> 0.02):({late(0.4)} -> {end})"
         first = round(0.6 * self.background)
