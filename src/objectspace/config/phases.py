@@ -7,8 +7,8 @@
     sharpen      both halves train jointly, sigmas fall, rates end
 
 `size` is how large objects are, as a fraction of the image; the scale prior follows from it. `price` is what an object
-must be worth in nats, from the first step of `objects` on: the warm start has found them, and what comes up later is
-mostly a second one for the same thing. A plan only fills in what a recipe does not say itself. Steps count from 0.
+must be worth in nats; at first less, so that what the warm start has missed is found, too. A plan only fills in what a
+recipe does not say itself. Steps are counted from 0.
 """
 
 import math
@@ -23,6 +23,7 @@ Steps = Annotated[int, Field(ge=0)]
 
 UNKNOWN = 0.1  # left there to the end: shadows may stay unknown
 EXPLAINED = 0.001  # presence prior of cells that the background explains
+FIRST_PRICE = 10.0  # nats that an object must be worth at first
 LARGER = 0.25  # how much larger, in the scale's latent, boxes are at first
 WIDER = 3.0  # what the background's sigma begins with
 SHARPER = 0.7  # what sigmas fall to in `sharpen`
@@ -60,6 +61,7 @@ class Phases(Section):
         def late(share: float) -> int:
             return sharp + round(share * self.sharpen)
 
+        cheap, priced = (f"{math.exp(-price):.3g}" for price in (min(FIRST_PRICE, self.price), self.price))
         scale = math.log(self.size / (1 - self.size))
         anneal = {
             "unknown": UNKNOWN,
@@ -67,7 +69,7 @@ class Phases(Section):
             "background_first": self.background,
             "warm_start": self.warm,
             "own_background": sharp,
-            "presence_prior": float(f"{math.exp(-self.price):.3g}"),
+            "presence_prior": f"({cheap} -> {priced}):({part(0.5)} -> {part(0.6)})",
             "temperature": f"(1.0 -> 0.5):({begin} -> {part(0.3)})",
             "scale_prior_mean": f"({scale + LARGER:.3f} -> {scale:.3f}):({part(0.2)} -> {part(0.5)})",
             "scale_prior_std": f"({0.7 * self.spread:.3g} -> {self.spread:.3g}):({part(0.3)} -> {part(0.6)})",
