@@ -25,7 +25,6 @@ UNKNOWN = 0.1  # left there to the end: shadows may stay unknown
 EXPLAINED = 0.001  # presence prior of cells that the background explains
 FIRST_PRICE = 10.0  # nats that an object must be worth at first
 LARGER = 0.25  # how much larger, in the scale's latent, boxes are at first
-WIDER = 3.0  # what the background's sigma begins with
 SHARPER = 0.7  # what sigmas fall to in `sharpen`
 MODEL = {
     "foreground": {"sigma": 0.1, "premultiplied": False, "margin": 0.15, "presence_threshold": 0.02},
@@ -78,11 +77,6 @@ class Phases(Section):
         }
         for name, sigma in sigmas.items():
             anneal[f"{name}_sigma"] = f"({sigma} -> {SHARPER * sigma:.4g}):({late(0.0)} -> {late(0.5)})"
-        if self.background:  # beside the unknown, a background that is far off has no gradient: it starts wide
-            wide = (
-                f"({WIDER * sigmas['background']:.4g} -> {sigmas['background']}):(0 -> {round(0.4 * self.background)})"
-            )
-            anneal["background_sigma"] = f"{wide} then {anneal['background_sigma']}"
         slower = f"(0.5 -> 0.2):({late(0.0)} -> {late(0.4)}) then (0.2 -> 0.02):({late(0.4)} -> {end})"
         first = round(0.6 * self.background)
         training = {
