@@ -43,7 +43,7 @@ def test_every_schedule_of_a_plan_goes_one_way_and_ends_within_the_steps(phases:
     for schedule in schedules:
         assert legs(schedule)[-1].finish <= steps, schedule
         values = [schedule.at(step) for step in range(steps + 1)]
-        assert values == sorted(values, reverse=True), schedule
+        assert values in (sorted(values), sorted(values, reverse=True)), schedule
     for name in ("own_background", "evidence_from", "background_first", "warm_start"):
         assert 0 <= getattr(recipe.anneal, name) <= steps
     assert recipe.anneal.objects_from == phases.get("background", 0) + phases.get("warm", 0)
@@ -55,12 +55,12 @@ def test_a_plan_s_phases_follow_one_another() -> None:
     assert [stage.background_only for stage in stages] == [True] * 40 + [False] * 200
     assert [stage.warm is not None for stage in stages] == [False] * 40 + [True] * 20 + [False] * 180
     assert [stage.own_background for stage in stages] == [True] * 160 + [False] * 80
-    assert [stage.presence_by_evidence for stage in stages] == [False] * 90 + [True] * 150
+    assert [stage.presence_by_evidence for stage in stages] == [False] * 60 + [True] * 180
     assert {stage.unknown for stage in stages} == {0.1}
     assert stages[40].warm == 0
     assert stages[59].warm == 0.95
     final = anneal.final()
-    assert (final.foreground_sigma, final.background_sigma) == (0.105, 0.105)
+    assert (final.foreground_sigma, final.background_sigma) == (0.07, 0.07)
     assert final.presence_prior < 1e-19
 
 

@@ -63,13 +63,14 @@ class Recipe(Section):
         """With phases, what a recipe does not say of its model, `anneal` and `training` follows from them."""
         if not isinstance(content, dict) or content.get("phases") is None:
             return handler(content)
-        handler(content)  # complains about what is wrong, by the names that the recipe has
+        plain = handler(content)  # complains about what is wrong, by the names that the recipe has
+        if not isinstance(plain.model, GridConfig):
+            raise ValueError(f"phases are for models of cells, and a {plain.model.kind} has none")  # noqa: TRY004
         model = content.get("model", {})
         content = content | {"model": fill_in(MODEL, model) if isinstance(model, dict) else model}
         plain = handler(content)
         assert plain.phases is not None
-        if not isinstance(plain.model, GridConfig):
-            raise ValueError(f"phases are for models of cells, and a {plain.model.kind} has none")  # noqa: TRY004
+        assert isinstance(plain.model, GridConfig)
         sigmas = {"foreground": plain.model.foreground.sigma, "background": plain.model.background.sigma}
         return handler(fill_in(plain.phases.plan(sigmas), content))
 
