@@ -87,7 +87,13 @@ def test_sigmas_start_at_the_model_s() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [{"phases": PHASES}, {"phases": {"objects": 3}, "model": {"kind": "spair"}}], ids=str
+    "content",
+    [
+        {"phases": PHASES},
+        {"phases": {"objects": 3}, "model": {"kind": "spair"}},
+        {"phases": PHASES, "model": {"init": {"what_std": None}}, "anneal": {"evidence_from": None}},
+    ],
+    ids=str,
 )
 def test_a_planned_recipe_reads_back_as_it_was(content: dict[str, Any]) -> None:
     recipe = build(**content)

@@ -5,7 +5,7 @@ Reads TOML from the package (`recipes/<model>-<data>.toml`) or from a path; give
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,9 +14,11 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from objectspace.config import ModelConfig, Recipe
+from objectspace.config.phases import MODEL
 from objectspace.errors import UserError, nearest
 
 Table = dict[str, Any]
+NONE = "none"  # TOML has no null
 DECIDING = (
     "phases",
     "model.width",
@@ -55,7 +57,7 @@ def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 def build(content: Table, where: str) -> Recipe:
     """Check a table of values; `where` says in errors which file it came from."""
     try:
-        return Recipe.model_validate(content)
+        return Recipe.model_validate(_without_none(content))
     except ValidationError as error:
         kind = _kind_of(content)
         raise UserError("\n".join(_explain(issue, where, kind) for issue in error.errors())) from error
@@ -63,7 +65,10 @@ def build(content: Table, where: str) -> Recipe:
 
 def dump(recipe: Recipe) -> str:
     """The full recipe as TOML, defaults included; it reads back as the same recipe."""
-    return _dump_table(recipe.model_dump(mode="json"), ()).lstrip("\n")
+    table = recipe.model_dump(mode="json")
+    if recipe.phases is not None:  # an absent key would be filled in again
+        _say_none(table, {"model": MODEL} | recipe.phases.plan({"foreground": 0.1, "background": 0.1}))
+    return _dump_table(table, ()).lstrip("\n")
 
 
 def _find(name: str) -> tuple[str, str]:
@@ -93,7 +98,7 @@ def _override(content: Table, text: str) -> None:
 
 def _value(text: str) -> Any:
     """A TOML value; whatever is none is a string, so that schedules and names need no quotes."""
-    if text in ("none", "None"):
+    if text in (NONE, "None"):
         return None
     try:
         return tomllib.loads(f"value = {text}")["value"]
@@ -149,6 +154,23 @@ def _section(section: type[BaseModel], name: str, kind: type[BaseModel]) -> type
         if isinstance(option, type) and issubclass(option, BaseModel):
             return kind if option is ModelConfig else option
     return None
+
+
+def _say_none(table: Table, planned: Mapping[str, Any]) -> None:
+    """Write "none" where a plan would fill in what a recipe leaves out on purpose."""
+    for key, value in planned.items():
+        if isinstance(value, Mapping):
+            if isinstance(table.get(key), dict):
+                _say_none(table[key], value)
+        elif key in table and table[key] is None:
+            table[key] = NONE
+
+
+def _without_none(value: Any) -> Any:
+    """A table in which the word "none" is None, as it is behind --set."""
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items()}
+    return None if value == NONE else value
 
 
 def _dump_table(table: Table, path: tuple[str, ...]) -> str:

@@ -62,7 +62,7 @@ def test_three_hundred_steps_find_the_sprites() -> None:
             optimiser.step()
         losses.append(float(loss.detach()))
     assert sum(losses[-20:]) < sum(losses[:20])
-    scenes = model.decompose([sample.image for sample in held_out])
+    scenes = model.decompose([sample.image for sample in held_out], price=None)
     predictions = [(scene.boxes, scene.scores) for scene in scenes]
     truths = [[item.visible_box for item in sample.objects] for sample in held_out]
     assert paper_ap(predictions, truths, 0.5) > 0.5

@@ -249,7 +249,7 @@ BEYOND = [
 @pytest.mark.parametrize("options", BEYOND, ids=str)
 def test_a_margin_and_stills_are_drawn_as_they_were_found(options, picture):
     model = visible_model(**options)
-    scene = model.decompose(picture)[0]
+    scene = model.decompose(picture, price=None)[0]
     assert scene.objects
     assert len(scene.components) == model.config.parts
     assert np.abs(model.render(scene).astype(int) - scene.reconstruction).max() <= 1

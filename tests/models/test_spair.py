@@ -262,7 +262,7 @@ def test_a_round_trip_through_a_folder_is_exact(config, tmp_path):
     assert type(back) is type(model)
     assert back.config == config
     image = np.random.default_rng(0).integers(0, 255, (50, 70, 3), dtype=np.uint8)
-    mine, other = model.decompose(image)[0], back.decompose(image)[0]
+    mine, other = model.decompose(image, price=None)[0], back.decompose(image, price=None)[0]
     assert len(mine.objects) > 0
     assert np.array_equal(mine.boxes, other.boxes)
     assert np.array_equal(mine.reconstruction, other.reconstruction)
@@ -273,7 +273,7 @@ def test_images_of_any_size_are_taken_apart_and_drawn_again(config):
     model = visible_model(config)
     sizes = [(64, 64), (17, 90), (100, 33), (1, 1)]
     images = [np.random.default_rng(0).integers(0, 255, (*size, 3), dtype=np.uint8) for size in sizes]
-    scenes = model.decompose(images, batch=3)
+    scenes = model.decompose(images, batch=3, price=None)
     assert [(scene.height, scene.width) for scene in scenes] == sizes
     for scene in scenes[:3]:
         assert len(scene.objects) > 0
@@ -281,7 +281,7 @@ def test_images_of_any_size_are_taken_apart_and_drawn_again(config):
         total = sum((item.mask.astype(int) for item in scene.objects), scene.components[0].mask.astype(int))
         assert total.max() == total.min() == 1, "every pixel belongs to an object or to the background"
         assert np.abs(model.render(scene).astype(int) - scene.reconstruction).max() <= 1
-    bare = model.decompose(images[0], background=False, pictures=False)[0]
+    bare = model.decompose(images[0], background=False, pictures=False, price=None)[0]
     assert bare.background is None
     assert np.array_equal(bare.boxes, scenes[0].boxes)
     assert model.decompose(images[0], background=True, pictures=False)[0].components[0].mask.any()

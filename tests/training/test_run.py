@@ -197,7 +197,7 @@ def test_the_best_look_is_remembered_and_nan_is_never_best(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = iter([0.2, float("nan"), 0.5, 0.1])
-    monkeypatch.setattr(loop, "measure", lambda scenes, dataset: {"val_ap": next(values)})
+    monkeypatch.setattr(loop, "measure", lambda *looked_at: {"val_ap": next(values)})
     summary = train(changed(tiny, steps=4, look_every=1), Options(sprites, tmp_path / "run"), QUIET)
     assert (summary["state"]["best"], summary["state"]["best_step"]) == (0.5, 3)
 
