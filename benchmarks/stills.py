@@ -24,7 +24,8 @@ from objectspace.errors import UserError
 from objectspace.evaluation.evaluate import evaluate
 from objectspace.evaluation.report import Number, Report
 from objectspace.models.parts.regions import Region, find_regions
-from objectspace.ops.stills import best_fit, medians
+from objectspace.models.parts.stills import SMALL
+from objectspace.ops.stills import best_fit, medians, without_small_things
 from objectspace.scene import Object, Scene
 
 SIGMA = 0.1  # of the stills, where the best-fitting one is chosen
@@ -107,6 +108,9 @@ def main() -> None:
     parser.add_argument("--least-pixels", type=int, default=4, help="smaller regions are left out")
     parser.add_argument("--no-split", action="store_true", help="touching objects are one")
     parser.add_argument("--without", nargs="*", default=[], help="categories that count neither way")
+    parser.add_argument(
+        "--no-small-things", action="store_true", help="stills without what is small, as in still_things"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the clusters")
     parser.add_argument("--json", type=Path, help="the file that all numbers go to")
     arguments = parser.parse_args()
@@ -115,6 +119,8 @@ def main() -> None:
         stills = stills_of(
             open_at(arguments.train_data or arguments.data, "train"), arguments.stills, arguments.frames, arguments.seed
         )
+        if arguments.no_small_things:
+            stills = without_small_things(stills, stills.shape[2] // SMALL)
         dataset = open_at(arguments.data, arguments.split or splits_of(arguments.data)[-1])
     except UserError as error:
         parser.error(str(error))
