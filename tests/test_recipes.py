@@ -1,10 +1,15 @@
+import math
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
+import tomli_w
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from objectspace import recipe_files
-from objectspace.config import Space
+from objectspace.config import Recipe, Space
 from objectspace.errors import UserError
 from objectspace.ops.schedules import Schedule
 
@@ -27,8 +32,70 @@ def test_every_recipe_loads_and_says_what_it_is_for(name: str) -> None:
 def test_a_printed_recipe_reads_back_the_same(name: str, tmp_path: Path) -> None:
     recipe = recipe_files.load(name)
     path = tmp_path / "again.toml"
-    path.write_text(recipe_files.dump(recipe))
+    path.write_text(recipe_files.dump(recipe), encoding="utf-8")
     assert recipe_files.load(path) == recipe
+
+
+@pytest.mark.parametrize("name", sorted(recipe_files.shipped()))
+def test_a_printed_recipe_has_a_line_for_each_value_in_the_order_of_its_keys(name: str) -> None:
+    recipe = recipe_files.load(name)
+    lines = recipe_files.dump(recipe).splitlines()
+    assert all(re.fullmatch(r"\[[a-z_.]+\]|[a-z_]+ = .*[^,\[]|", line) for line in lines)
+    sections = [lines.index(f"[{section}]") for section in ("model", "anneal", "training", "data")]
+    assert sections == sorted(sections)
+    training = lines[sections[2] + 1 : lines.index("", sections[2])]
+    keys = [key for key in type(recipe.training).model_fields if key not in ("foreground", "background")]
+    assert [line.partition(" = ")[0] for line in training] == keys
+    assert f'temperature = "{recipe.anneal.temperature}"' in lines
+    assert f"image_size = {list(recipe.model.image_size)}" in lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a 🚀 takes off, 𝔘nfraktured",
+        "Grüße, 世界",
+        'she said "objects"',
+        "'''\"\"\"",
+        "C:\\new\\table\\u1234",
+        "two\nlines,\nwith a comma and a [\nbracket,\n]",
+        "\r\n\ta tab, a bell\a, an escape\x1b, a null\0, a delete\x7f, a next line\x85, a separator\u2028",
+        "# no comment",
+        "[training]\nsteps = 1",
+        "",
+    ],
+)
+def test_any_text_in_a_recipe_reads_back_as_it_was(text: str, tmp_path: Path) -> None:
+    recipe = Recipe(about=text, source=text)
+    path = tmp_path / "mine.toml"
+    path.write_bytes(recipe_files.dump(recipe).encode())
+    assert recipe_files.load(path) == recipe
+    assert recipe_files.load(path, ["training.steps=7"]).about == text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+@settings(max_examples=200, deadline=None)
+def test_whatever_the_text_is(text: str) -> None:
+    assert tomllib.loads(recipe_files.dump(Recipe(about=text)))["about"] == text
+
+
+VALUES = st.recursive(
+    st.one_of(st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False), st.text('ab[]{},\n"\\🚀')),
+    lambda inner: st.lists(inner, max_size=3),
+)
+
+
+@given(st.dictionaries(st.text('ab,[\n"', min_size=1), VALUES))
+@settings(max_examples=200, deadline=None)
+def test_arrays_on_a_line_are_the_same_arrays(table: dict) -> None:
+    text = recipe_files._arrays_on_a_line(tomli_w.dumps(table))
+    assert tomllib.loads(text) == table
+    assert text.count("\n") == len(table)
+
+
+def test_text_that_is_no_unicode_is_refused() -> None:
+    with pytest.raises(UserError, match="not text in UTF-8"):
+        recipe_files.load("space-rooms-small", ["about=caf\udce9"])
 
 
 @pytest.mark.parametrize("name", sorted(recipe_files.shipped()))
@@ -98,6 +165,16 @@ def test_overrides_reach_nested_values() -> None:
         ("anneal.background_first=-1", "background_first"),
         ("anneal.presence_prior=1.5", "presence_prior must lie between 0 and 1"),
         ("anneal.fixed_alpha=0.1", "go together"),
+        ("training.foreground.rate=nan", "training.foreground.rate = nan: Input should be"),
+        ("training.foreground.rate=inf", "training.foreground.rate = inf: Input should be a finite number"),
+        ("training.clip=nan", "training.clip = nan: Input should be greater than 0"),
+        ("training.steps=inf", "training.steps = inf: Input should be a finite number"),
+        ("model.init.alpha_bias=-inf", "model.init.alpha_bias = -inf: Input should be a finite number"),
+        ("model.foreground.margin=nan", "model.foreground.margin = nan"),
+        ("model.foreground.dense=[nan]", "model.foreground.dense.0 = nan: Input should be a finite number"),
+        ("anneal.temperature=inf", "a schedule needs finite values"),
+        ("anneal.temperature=(1 -> 1e999):(0 -> 9)", "a schedule needs finite values"),
+        ("anneal.temperature=(2 -> 1):(0 -> 1e999)", "a schedule's steps must be whole numbers"),
         ("training.steps", "write it as section.key=value"),
         ("training.steps.more=1", "steps is a value, not a section"),
     ],
@@ -110,6 +187,13 @@ def test_a_bad_value_names_the_file_the_key_and_what_is_allowed(change: str, sai
     assert said in str(error.value)
     if not said.startswith(("write", "steps is")):
         assert "mine.toml" in str(error.value)
+
+
+def test_gradients_may_be_left_unclipped(tmp_path: Path) -> None:
+    recipe = recipe_files.load("space-rooms-small", ["training.clip=inf"])
+    assert recipe.training.clip == math.inf
+    (tmp_path / "mine.toml").write_text(recipe_files.dump(recipe), encoding="utf-8")
+    assert recipe_files.load(tmp_path / "mine.toml") == recipe
 
 
 def test_an_unknown_recipe_names_the_nearest() -> None:

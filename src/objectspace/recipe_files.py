@@ -3,7 +3,7 @@
 Reads TOML from the package (`recipes/<model>-<data>.toml`) or from a path; gives a `Recipe`.
 """
 
-import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from importlib import resources
@@ -11,6 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, get_args
 
+import tomli_w
 from pydantic import BaseModel, ValidationError
 
 from objectspace.config import ModelConfig, Recipe
@@ -68,7 +69,7 @@ def dump(recipe: Recipe) -> str:
     table = recipe.model_dump(mode="json")
     if recipe.phases is not None:  # an absent key would be filled in again
         _say_none(table, {"model": MODEL} | recipe.phases.plan({"foreground": 0.1, "background": 0.1}))
-    return _dump_table(table, ()).lstrip("\n")
+    return _arrays_on_a_line(tomli_w.dumps(_without_null(table)))
 
 
 def _find(name: str) -> tuple[str, str]:
@@ -87,6 +88,8 @@ def _override(content: Table, text: str) -> None:
     key, separator, value = text.partition("=")
     if not separator or not key.strip():
         raise UserError(f"--set {text!r}: write it as section.key=value, as in training.steps=500")
+    if any("\ud800" <= character <= "\udfff" for character in text):  # how Python keeps bytes that are no UTF-8
+        raise UserError(f"--set {text!r} is not text in UTF-8, which recipes are written in")
     *sections, last = key.strip().split(".")
     table = content
     for section in sections:
@@ -173,18 +176,17 @@ def _without_none(value: Any) -> Any:
     return None if value == NONE else value
 
 
-def _dump_table(table: Table, path: tuple[str, ...]) -> str:
-    lines = [f"{key} = {_literal(value)}" for key, value in table.items() if _is_plain(value)]
-    text = (f"\n[{'.'.join(path)}]\n" if path and lines else "") + "".join(f"{line}\n" for line in lines)
-    for key, value in table.items():
-        if isinstance(value, dict):
-            text += _dump_table(value, (*path, key))
-    return text
+def _without_null(table: Table) -> Table:
+    """A table without the keys that are None: TOML has no null, and an absent key is None."""
+    inner = {key: _without_null(value) if isinstance(value, dict) else value for key, value in table.items()}
+    return {key: value for key, value in inner.items() if value is not None}
 
 
-def _is_plain(value: Any) -> bool:
-    return value is not None and not isinstance(value, dict)  # TOML has no null: an absent key is None
+def _arrays_on_a_line(text: str) -> str:
+    """TOML whose arrays take a line each, where tomli_w gives every item one.
 
-
-def _literal(value: Any) -> str:
-    return json.dumps(value)  # strings, numbers, booleans and lists look the same in JSON and TOML
+    A line break is never part of a string, where it is escaped; and only within an array a line ends with [ or a comma.
+    """
+    text = re.sub(r"\[\n *", "[", text)
+    text = re.sub(r",\n *\]", "]", text)
+    return re.sub(r",\n *", ", ", text)

@@ -19,9 +19,11 @@ from objectspace.ops.schedules import Schedule
 
 
 class Section(BaseModel):
-    """A part of a recipe: frozen, and an unknown key is an error."""
+    """A part of a recipe: frozen, and an unknown key is an error, as is a number that is not finite."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, arbitrary_types_allowed=True, allow_inf_nan=False
+    )
 
 
 def _parse_schedule(value: Any) -> Schedule:
