@@ -1,4 +1,4 @@
-"""Any image file as RGB pixels, or a plain reason why not.
+"""Any image file as RGB pixels, or a plain reason why not; and `resize`, the one way an image gets another size.
 
 Reads a file, gives uint8 (H, W, 3). Files come from anywhere, so nothing about them is believed: the size is checked in
 the header before anything is decoded, and what is truncated is refused rather than filled up with grey.
@@ -55,18 +55,12 @@ class BadImage(Exception):  # noqa: N818 - it is the image that is bad; callers 
         return str(self)
 
 
-def read_image(
-    source: Path | IO[bytes], at_least: tuple[int, int] | None = None, matte: int | None = 255
-) -> NDArray[np.uint8]:
-    """The image as RGB (H, W, 3), upright; raises `BadImage`.
-
-    With `at_least` = (height, width) a large JPEG is decoded at a half, a quarter or an eighth of its size, as long as
-    it stays at least that large: for those who shrink it anyway.
-    """
+def read_image(source: Path | IO[bytes], matte: int | None = 255) -> NDArray[np.uint8]:
+    """The image as RGB (H, W, 3), upright; raises `BadImage`."""
     if isinstance(source, Path):
         with _open(source) as file:
-            return _decode(file, at_least, matte)
-    return _decode(source, at_least, matte)
+            return _decode(file, matte)
+    return _decode(source, matte)
 
 
 def read_frames(path: Path, matte: int | None = 255) -> Iterator[tuple[int | None, NDArray[np.uint8]]]:
@@ -136,8 +130,9 @@ def natural_key(name: str) -> tuple[list[str | int], str]:
 def resize(image: NDArray[np.uint8], height: int, width: int) -> NDArray[np.uint8]:
     """An image (H, W, 3) at another size: averaged when it shrinks, interpolated when it grows.
 
-    Whole factors average exact blocks. For others Pillow's bilinear filter is used, which widens as it shrinks; a box
-    filter would take alternately one and two pixels there and shift edges.
+    Whatever reaches a model goes through here, in training as when images are taken apart, so that an image is the same
+    bytes to it either way. Whole factors average exact blocks. For others Pillow's bilinear filter is used, which
+    widens as it shrinks; a box filter would take alternately one and two pixels there and shift edges.
     """
     if image.shape[:2] == (height, width):
         return image
@@ -167,14 +162,11 @@ def _open(path: Path) -> IO[bytes]:
         raise BadImage(f"cannot be opened: {error}") from error
 
 
-def _decode(file: IO[bytes], at_least: tuple[int, int] | None, matte: int | None) -> NDArray[np.uint8]:
+def _decode(file: IO[bytes], matte: int | None) -> NDArray[np.uint8]:
     with _explained():
         _check_content(file)
         with Image.open(file, formats=_formats()) as image:
             _check_size(*image.size)
-            if at_least is not None and image.format in ("JPEG", "MPO"):
-                height, width = at_least if _orientation(image) < 5 else at_least[::-1]
-                image.draft(None, (width, height))
             image.load()
             return _upright_rgb(image, matte)
 

@@ -53,7 +53,9 @@ def test_another_size_scales_images_boxes_and_masks(root: Path) -> None:
 
 def test_a_scenes_box_is_tight_around_its_mask_at_any_size(root: Path) -> None:
     for size in (None, (64, 24), (31, 50)):
-        for item in Dataset(root, "train", size).scene(5).objects:
+        objects = Dataset(root, "train", size).scene(5).objects
+        assert objects
+        for item in objects:
             rows, columns = np.nonzero(item.mask)
             assert item.box == (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
 

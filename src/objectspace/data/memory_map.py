@@ -22,7 +22,7 @@ from objectspace.errors import UserError
 from objectspace.images import BadImage, list_images, read_image, resize
 from objectspace.progress import logged_progress
 
-CACHE_VERSION = 4
+CACHE_VERSION = 5
 
 
 class MixedSizesError(UserError):
@@ -172,7 +172,7 @@ def _decode_all(plan: _Plan, target: Path, size: tuple[int, int], channels: str,
 
     def decode(name: str) -> NDArray[np.uint8] | Problem:
         try:
-            image = read_image(plan.folder / name, at_least=size)
+            image = read_image(plan.folder / name)
         except BadImage as error:
             return Problem(name, str(error))
         return np.ascontiguousarray(resize(image, *size)[..., order])

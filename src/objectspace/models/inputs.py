@@ -1,7 +1,7 @@
 """Images as users have them, for models that want tensors of one size.
 
 Reads PIL images, file paths, uint8 or float arrays (H, W, 3) or (H, W), and tensors (3, H, W); gives float tensors in
-[0, 1], RGB, resized to the model's size. Shapes: B images, H W image.
+[0, 1], RGB, resized to the model's size as training images are. Shapes: B images, H W image.
 """
 
 import os
@@ -15,10 +15,9 @@ import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
-from torch.nn import functional as F
 
 from objectspace.errors import UserError
-from objectspace.images import BadImage, from_pil, read_image
+from objectspace.images import BadImage, from_pil, read_image, resize
 from objectspace.models.base import Input
 
 
@@ -62,16 +61,12 @@ def prepare(image: Input, size: tuple[int, int], number: int = 0) -> Prepared:
     height, width = pixels.shape[1:]
     if height < 1 or width < 1:
         raise UserError(f"image {number} has no pixels: its size is {height} x {width}")
-    resized = resize(pixels, size)
-    return Prepared(resized, pixels if resized is pixels else (pixels * 255).round().to(torch.uint8))
-
-
-def resize(pixels: Tensor, size: tuple[int, int]) -> Tensor:
-    """Bilinear, averaging when it shrinks: (C, H, W) -> (C, *size)."""
-    if tuple(pixels.shape[1:]) == tuple(size):
-        return pixels
-    resized = F.interpolate(pixels[None], size=size, mode="bilinear", align_corners=False, antialias=True)
-    return resized[0].clamp(0, 1)
+    if (height, width) == tuple(size):
+        whole = _to_floats(pixels)
+        return Prepared(whole, whole)
+    photo = pixels if pixels.dtype == torch.uint8 else (_to_floats(pixels) * 255).round().to(torch.uint8)
+    resized = torch.from_numpy(resize(photo.permute(1, 2, 0).contiguous().cpu().numpy(), *size))
+    return Prepared(_to_floats(resized.permute(2, 0, 1)).to(photo.device), photo)
 
 
 def _read(image: Image.Image | str | PathLike[str], number: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
@@ -91,7 +86,7 @@ def _from_array(array: np.ndarray[Any, Any], number: int) -> Tensor:
             f"image {number} is an array of shape {array.shape}: give (height, width, 3) or (height, width)"
         )
     pixels = torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)))
-    return _scaled(pixels, number)
+    return _checked(pixels, number)
 
 
 def _from_tensor(tensor: Any, number: int) -> Tensor:
@@ -100,14 +95,21 @@ def _from_tensor(tensor: Any, number: int) -> Tensor:
         raise UserError(f"image {number} is a {kind}: give a PIL image, a path, an array or a tensor")
     if tensor.ndim != 3 or tensor.shape[0] != 3:
         raise UserError(f"image {number} is a tensor of shape {tuple(tensor.shape)}: give (3, height, width)")
-    return _scaled(tensor.detach(), number)
+    return _checked(tensor.detach(), number)
 
 
-def _scaled(pixels: Tensor, number: int) -> Tensor:
+def _checked(pixels: Tensor, number: int) -> Tensor:
+    """Pixels (3, H, W) that are bytes, or floats in [0, 1]."""
     if pixels.dtype == torch.uint8:
-        return pixels.to(torch.get_default_dtype()) / 255
+        return pixels
     if not pixels.is_floating_point():
         raise UserError(f"image {number} holds {pixels.dtype}: give uint8 from 0 to 255, or floats from 0 to 1")
     if pixels.numel() and not (bool(pixels.isfinite().all()) and float(pixels.min()) >= 0 and float(pixels.max()) <= 1):
         raise UserError(f"image {number} holds floats outside 0 to 1: divide by 255, or give uint8")
-    return pixels.to(torch.get_default_dtype())
+    return pixels
+
+
+def _to_floats(pixels: Tensor) -> Tensor:
+    """Bytes or floats as floats in [0, 1]; bytes as training divides them."""
+    values = pixels.to(torch.get_default_dtype())
+    return values if pixels.is_floating_point() else values / 255

@@ -1,4 +1,4 @@
-"""What all models need to make a `Scene` of tensors: evaluation mode, channel order, pictures."""
+"""What all models need to make a `Scene` of tensors: evaluation mode, channel order, pictures, their size."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from objectspace.config import ModelConfig
 from objectspace.scene import Picture
@@ -59,3 +60,11 @@ def to_picture(config: ModelConfig, image: Tensor) -> Picture:
 def to_bytes(values: Tensor) -> NDArray[np.uint8]:
     """Numbers in [0, 1] as bytes, of any shape."""
     return (values.clamp(0, 1) * 255).round().to(torch.uint8).contiguous().cpu().numpy()
+
+
+def to_size(maps: Tensor, size: tuple[int, int]) -> Tensor:
+    """What a model has drawn, masks or a picture in [0, 1], at the size of a photo: (C, H, W) -> (C, *size)."""
+    if tuple(maps.shape[1:]) == tuple(size):
+        return maps
+    resized = F.interpolate(maps[None], size=size, mode="bilinear", align_corners=False, antialias=True)
+    return resized[0].clamp(0, 1)
