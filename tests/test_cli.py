@@ -109,6 +109,13 @@ def test_recipes_are_listed_and_printed(tmp_path: Path) -> None:
     assert run("recipes", "show", tmp_path / "mine.toml").stdout == text
 
 
+def test_a_recipe_is_printed_in_utf_8_on_any_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [sys.executable, "-m", "objectspace", "recipes", "show", "space-rooms-small", "--set", "about=Grüße 🚀"]
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    printed = subprocess.run(command, capture_output=True, check=True).stdout
+    assert printed.decode().startswith('about = "Grüße 🚀"\n')
+
+
 def test_a_folder_of_pictures_becomes_a_data_set(tmp_path: Path) -> None:
     (tmp_path / "pictures").mkdir()
     for number in range(3):

@@ -114,8 +114,9 @@ def test_only_boxes_and_latents_are_asked_for() -> None:
 def test_rows_are_in_reading_order_and_do_not_mind_trembling() -> None:
     first = [thing(150, 20), thing(20, 81), thing(100, 22), thing(50, 80)]
     second = [thing(150, 22), thing(20, 80), thing(100, 20), thing(50, 81)]
-    for seen in run(Scripted(first, second), rows=4, steps=1):
-        assert [place[0] for place in places(seen)] == [100, 150, 20, 50]
+    before, after = run(Scripted(first, second), rows=4, steps=1)
+    assert [place[0] for place in places(before)] == [100, 150, 20, 50]
+    assert [place[0] for place in places(after)] == [100, 150, 20, 50]
 
 
 def test_of_too_many_objects_the_surest_stay_in_order() -> None:

@@ -64,8 +64,15 @@ def test_a_mask_covers_the_pixels_of_its_colour() -> None:
 
 def test_every_shape_and_ground_occurs() -> None:
     assert {item.category for sample in scenes(SpritesSource()) for item in sample.objects} == set(SHAPES)
-    for ground in ("plain", "gradient", "textured"):
-        assert scenes(SpritesSource(ground=ground), 1)
+    plain, gradient, textured = (
+        scenes(SpritesSource(ground=ground, least=0, most=0), 1)[0].image.astype(int).sum(2)
+        for ground in ("plain", "gradient", "textured")
+    )
+    assert np.ptp(plain) == 0
+    assert np.ptp(gradient) > 10
+    slopes = np.diff(gradient, axis=1)
+    assert slopes.min() >= -3 if slopes.mean() > 0 else slopes.max() <= 3, "it rises or falls, but for rounding"
+    assert np.diff(textured, axis=1).min() < -3 < 3 < np.diff(textured, axis=1).max(), "it goes up and down"
 
 
 def test_a_scene_depends_on_seed_split_and_number_alone() -> None:

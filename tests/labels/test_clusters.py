@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from objectspace.labels.clusters import choose, kmeans, nearest, silhouette
@@ -40,11 +41,13 @@ def test_the_same_seed_gives_the_same_groups() -> None:
 
 
 def test_centroids_are_the_middles_of_their_points_and_close_to_the_best() -> None:
-    points, _ = blobs(30, 30, 30)
+    points = np.random.default_rng(2).standard_normal((200, 4))  # of no groups, so that a bad start ends badly
     centroids = kmeans(points, 3)
     groups = nearest(points, centroids)
     for number, centroid in enumerate(centroids):
         assert centroid == pytest.approx(points[groups == number].mean(0))
+    best = KMeans(3, n_init=50, random_state=0).fit(points).inertia_
+    assert best * 0.999 < ((points - centroids[groups]) ** 2).sum() < best * 1.02
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e6 / 3])

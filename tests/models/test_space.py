@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from pydantic import ValidationError
 
 from objectspace.config import Anneal, Init, Stage
 from objectspace.config import Space as Config
@@ -104,18 +105,25 @@ def test_creating_a_model_leaves_the_global_random_state_alone():
     assert not torch.equal(weights[0], weights[2])
 
 
-@pytest.mark.parametrize(("grid", "cell"), [(1, 64), (2, 32), (4, 16), (8, 8), (16, 4)])
-def test_every_grid(grid, cell):
-    model = create(small_config((64, 64), (grid, grid), {"budget": 2}))
-    output = model(torch.rand(1, 3, 64, 64), STAGE)
-    assert output.foreground.cells.where.shape == (1, grid * grid, 4)
-    assert 64 // grid == cell
+@pytest.mark.parametrize(("rows", "columns"), [(1, 2), (2, 4), (4, 8), (8, 16), (16, 32)])
+def test_every_grid_puts_each_cell_s_object_into_that_cell(rows, columns):
+    model = create(small_config((64, 128), (rows, columns), {"budget": 2}))
+    with torch.no_grad():
+        for parameter in model.foreground.heads.z_shift_net.parameters():
+            parameter.zero_()
+    where = model(torch.rand(1, 3, 64, 128), STAGE, sample=False).foreground.cells.where
+    x, y = 2 * (torch.arange(columns) + 0.5) / columns - 1, 2 * (torch.arange(rows) + 0.5) / rows - 1
+    middles = torch.stack([x.repeat(rows), y.repeat_interleave(columns)], 1)  # of the cells, row by row
+    torch.testing.assert_close(where[0, :, 2:], middles, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("glimpse", [8, 16, 32, 64])
 def test_every_glimpse_size(glimpse):
     model = create(small_config(foreground={"glimpse": glimpse}))
-    model(torch.rand(1, 3, 32, 32), STAGE).loss.mean().backward()
+    output = model(torch.rand(1, 3, 32, 32), STAGE)
+    output.loss.mean().backward()
+    assert output.foreground.objects.alpha.shape == (16, 1, glimpse, glimpse)
+    assert all(parameter.grad.isfinite().all() for parameter in model.foreground.glimpse_encoder.parameters())
 
 
 def test_fractions_of_the_resolution():
@@ -172,10 +180,14 @@ def test_parameter_groups_hold_every_parameter_once():
     assert sum(len(group) for group in groups.values()) == len(list(model.parameters()))
 
 
-def test_what_starts_as_narrow_as_it_is_told():
-    config = small_config((32, 32), (4, 4), init={"what_std": 0.05, "weight_factor": 1e-6})
-    output = create(config)(torch.rand(1, 3, 32, 32), sample=False)
-    assert output.foreground.objects.what.std.sub(0.05).abs().max() < 1e-4
+@pytest.mark.parametrize("dense", [(), (8, 6)], ids=["convolutions", "dense"])
+def test_what_starts_as_narrow_and_alpha_as_opaque_as_they_are_told(dense):
+    init = {"what_std": 0.05, "weight_factor": 1e-6, "alpha_bias": 3.0}
+    model = create(small_config((32, 32), (4, 4), foreground={"dense": dense}, init=init))
+    found = model(torch.rand(1, 3, 32, 32), sample=False).foreground.objects
+    assert found.what.std.sub(0.05).abs().max() < 1e-4
+    assert (model.foreground.glimpse_decoder.dec_alpha.bias == 3).all()
+    assert found.alpha.mean() > 0.9
 
 
 def test_where_something_moves_an_object_is_likelier():
@@ -190,3 +202,9 @@ def test_where_something_moves_an_object_is_likelier():
     torch.testing.assert_close(model(images, stage, sample=False, motion=motion).kl["presence"], expected)
     still = model(images, replace(stage, motion_prior=None), sample=False, motion=motion)
     torch.testing.assert_close(still.kl["presence"], plain.kl["presence"])
+
+
+@pytest.mark.parametrize("other", ["flat", "strong_decoder"])
+def test_a_plane_that_is_also_something_else_is_refused(other):
+    with pytest.raises(ValidationError, match="plane, flat and strong_decoder are three ways"):
+        small_config(background={"plane": True, other: True})

@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from objectspace.nn.broadcast import BroadcastDecoder, coordinate_map
+from objectspace.nn.plane import PlaneDecoder
 from objectspace.nn.recompute import forgetting
 from objectspace.nn.stacks import GroupNorm, celu_block, halving_encoder
 from objectspace.nn.subpixel import PictureDecoder, Shuffle, enlargements
@@ -45,6 +46,56 @@ def test_the_broadcast_decoder_equals_a_plain_one(training, count):
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-7, atol=1e-7, msg=name)
     for a, b in zip(decoder.buffers(), plain.buffers(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+
+
+def plane_by_plane(decoder: PlaneDecoder, latent: torch.Tensor) -> torch.Tensor:
+    """Pixel by pixel: a level, a slope to the right and a slope down, from -1 to 1."""
+    height, width = decoder.size
+    planes = []
+    for vector in latent:
+        numbers = decoder.linear.weight @ vector + decoder.linear.bias
+        for channel in range(decoder.channels):
+            level, right, down = numbers[3 * channel : 3 * channel + 3]
+            for row in range(height):
+                for column in range(width):
+                    x, y = 2 * column / (width - 1) - 1, 2 * row / (height - 1) - 1
+                    planes.append(level + right * x + down * y)
+    return torch.stack(planes).view(len(latent), decoder.channels, height, width)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_plane_decoder_equals_a_loop_over_pixels(count):
+    torch.manual_seed(0)
+    decoder = PlaneDecoder(4, 2, (5, 7)).double()
+    latent = torch.randn(count, 4, dtype=DOUBLE, requires_grad=True)
+    inputs = (latent, *decoder.parameters())
+    left, right = decoder(latent), plane_by_plane(decoder, latent)
+    torch.testing.assert_close(left, right, rtol=1e-12, atol=1e-12)
+    weights = torch.randn(left.shape, dtype=DOUBLE)
+    gradients = [torch.autograd.grad((each * weights).sum(), inputs) for each in (left, right)]
+    for a, b in zip(*gradients, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_a_plane_rises_evenly_to_the_right_and_downwards():
+    decoder = PlaneDecoder(1, 3, (5, 9)).double()
+    nn.init.zeros_(decoder.linear.weight)
+    with torch.no_grad():  # of each channel: level, to the right, down
+        decoder.linear.bias.copy_(torch.tensor([0.25, 0, 0, 0.5, 2, 0, -1, 0, -3]))
+        level, right, down = decoder(torch.randn(1, 1, dtype=DOUBLE))[0]
+    assert (level == 0.25).all()
+    torch.testing.assert_close(right, torch.linspace(-1.5, 2.5, 9, dtype=DOUBLE).expand(5, 9))
+    torch.testing.assert_close(down, torch.linspace(2, -4, 5, dtype=DOUBLE)[:, None].expand(5, 9))
+
+
+@pytest.mark.parametrize("size", [(8, 8), (3, 5), (1, 4)])
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_planes_have_the_size_asked_for_also_none_of_them(size, count):
+    latent = torch.randn(count, 3, requires_grad=True)
+    planes = PlaneDecoder(3, 2, size)(latent)
+    assert planes.shape == (count, 2, *size)
+    planes.sum().backward()
+    assert torch.isfinite(latent.grad).all()
 
 
 def test_shuffle_is_pixel_shuffle_also_for_oblong_factors():
