@@ -23,6 +23,7 @@ from objectspace.data.dataset import Dataset, splits_of
 from objectspace.errors import UserError
 from objectspace.evaluation.evaluate import evaluate
 from objectspace.evaluation.report import Number, Report
+from objectspace.evaluation.stillness import still_categories
 from objectspace.models.parts.regions import Region, find_regions
 from objectspace.models.parts.stills import SMALL
 from objectspace.ops.stills import best_fit, medians, without_small_things
@@ -52,7 +53,7 @@ def scenes_of(
         unexplained = ((images - behind).abs().amax(1) > threshold).numpy()
         for image, still, leftover in zip(images, behind, unexplained, strict=True):
             regions = find_regions(leftover, _picture(image), least_pixels, split=split)
-            objects = tuple(_object(each, leftover.shape) for each in regions)
+            objects = tuple(to_object(each, leftover.shape) for each in regions)
             background = (_picture(still) * 255).round().astype(np.uint8)
             yield Scene(*leftover.shape, objects, background=background)
 
@@ -62,7 +63,8 @@ def _picture(image: Tensor) -> NDArray[np.float32]:
     return image.permute(1, 2, 0).numpy()
 
 
-def _object(region: Region, shape: tuple[int, ...]) -> Object:
+def to_object(region: Region, shape: tuple[int, ...]) -> Object:
+    """A region as an object; a larger one is surer."""
     x0, y0, x1, y1 = region.box
     mask = np.zeros(shape, np.bool_)
     mask[y0:y1, x0:x1] = region.mask
@@ -85,6 +87,10 @@ def show(report: Report) -> None:
         numbers = (box.f1, box.precision, box.recall, box.f1_30, box.ap50, box.ap, each.count_error)
         table.add_row(name, *map(str, (each.images, each.objects, each.predicted)), *map(_number, numbers))
     console.print(table)
+    if report.moving is not None:
+        box = report.moving.boxes
+        numbers = zip(("F1@0.5", "precision", "recall"), (box.f1, box.precision, box.recall), strict=True)
+        console.print("what moves: " + ", ".join(f"{name} {_number(value)}" for name, value in numbers))
     if report.groups:
         console.print(f"mean F1@0.5 of {len(report.groups)} groups: {mean_over_groups(report):.3f}")
     for name, each in (report.groups or {"": report}).items():
@@ -111,6 +117,7 @@ def main() -> None:
     parser.add_argument(
         "--no-small-things", action="store_true", help="stills without what is small, as in still_things"
     )
+    parser.add_argument("--moving", action="store_true", help="measure what moves by itself too, without scenery")
     parser.add_argument("--seed", type=int, default=0, help="of the clusters")
     parser.add_argument("--json", type=Path, help="the file that all numbers go to")
     arguments = parser.parse_args()
@@ -125,7 +132,8 @@ def main() -> None:
     except UserError as error:
         parser.error(str(error))
     scenes = scenes_of(dataset, stills, arguments.threshold, arguments.least_pixels, not arguments.no_split)
-    report = evaluate(scenes, dataset, without=arguments.without)
+    still = still_categories(dataset) if arguments.moving else None
+    report = evaluate(scenes, dataset, without=arguments.without, still=still)
     show(report)
     if arguments.json:
         arguments.json.write_text(json.dumps(report.to_dict(), indent=2) + "\n")

@@ -1,0 +1,50 @@
+"""What a model's background leaves, on drawn films of two rooms in which two squares move."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks import leftover
+from objectspace.config import Anneal, Space
+from objectspace.data.dataset import Dataset
+from objectspace.models import create
+
+
+def run(monkeypatch, *arguments: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["leftover", *arguments])
+    leftover.main()
+
+
+def save(folder, rooms, unknown: float) -> str:
+    """A model with a still for each room, and objects that have learned nothing."""
+    train = Dataset(rooms, "train")
+    config = Space.model_validate(
+        {
+            "image_size": 32,
+            "foreground": {"grid": 4, "glimpse": 8},
+            "background": {"components": 0, "stills": 2, "sigma": 0.1},
+        }
+    )
+    model = create(config, Anneal.model_validate({"unknown": unknown}))
+    images = torch.from_numpy(train.batch(np.arange(len(train)))).permute(0, 3, 1, 2)
+    model.start_from(images, torch.Generator().manual_seed(0))
+    model.save_pretrained(folder)
+    return str(folder)
+
+
+def test_all_that_the_background_does_not_explain_is_found(monkeypatch, rooms, tmp_path, capsys):
+    model, numbers = save(tmp_path / "model", rooms, 0.1), tmp_path / "numbers.json"
+    run(monkeypatch, str(rooms), "--model", model, "--json", str(numbers))
+    measured = json.loads(numbers.read_text())
+    assert (measured["f1"], measured["objects"], measured["images"]) == (1.0, 20, 10)
+    assert "F1@0.5" in capsys.readouterr().out
+
+
+def test_a_model_without_the_unknown_is_refused(monkeypatch, rooms, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(monkeypatch, str(rooms), "--model", save(tmp_path / "model", rooms, 0.0))
+    assert ended.value.code == 2
+    assert "does not know the unknown" in capsys.readouterr().err
