@@ -56,12 +56,45 @@ def test_a_plan_s_phases_follow_one_another() -> None:
     assert [stage.warm is not None for stage in stages] == [False] * 40 + [True] * 20 + [False] * 180
     assert [stage.own_background for stage in stages] == [True] * 160 + [False] * 80
     assert [stage.presence_by_evidence for stage in stages] == [False] * 60 + [True] * 180
+    assert [stage.unexplained_only for stage in stages] == [False] * 60 + [True] * 180
+    assert [stage.explored_cells for stage in stages] == [0] * 60 + [4] * 180
     assert {stage.unknown for stage in stages} == {0.1}
+    assert {stage.explained_prior for stage in stages} == {None}
     assert stages[40].warm == 0
     assert stages[59].warm == 0.95
     final = anneal.final()
     assert (final.foreground_sigma, final.background_sigma) == (0.07, 0.07)
     assert final.presence_prior < 1e-19
+    assert (final.presence_by_evidence, final.explored_cells) == (False, 0)
+
+
+def test_cells_of_planned_models_give_way_and_those_of_the_paper_s_do_not() -> None:
+    assert build(phases=PHASES).model.foreground.give_way == 0.45  # type: ignore[attr-defined]
+    assert build().model.foreground.give_way == 0  # type: ignore[attr-defined]
+    own = build(phases=PHASES, model={"foreground": {"give_way": 0.7}})
+    assert own.model.foreground.give_way == 0.7  # type: ignore[attr-defined]
+
+
+def test_planned_models_have_dense_glimpse_nets_unless_they_are_told_otherwise() -> None:
+    assert build(phases=PHASES).model.foreground.dense == (384, 384)  # type: ignore[attr-defined]
+    assert build().model.foreground.dense == ()  # type: ignore[attr-defined]
+    convolutions = build(phases=PHASES, model={"foreground": {"dense": []}})
+    assert convolutions.model.foreground.dense == ()  # type: ignore[attr-defined]
+    assert build(**tomllib.loads(recipe_files.dump(convolutions))) == convolutions
+
+
+def test_absent_cells_are_explored_only_while_presence_learns_from_evidence() -> None:
+    anneal = Anneal(unknown=Schedule(0.1, 0.1), evidence_from=3, explored_cells=2)
+    assert [anneal.at(step).explored_cells for step in range(5)] == [0, 0, 0, 2, 2]
+    assert Anneal(unknown=Schedule(0.1, 0.1), explored_cells=2).at(9).explored_cells == 0
+
+
+def test_gains_are_by_the_unexplained_only_while_presence_learns_from_evidence() -> None:
+    anneal = Anneal(unknown=Schedule(0.1, 0.1), evidence_from=3, unexplained_only=True)
+    assert [anneal.at(step).unexplained_only for step in range(5)] == [False, False, False, True, True]
+    assert not anneal.final().unexplained_only
+    assert not Anneal(unknown=Schedule(0.1, 0.1), unexplained_only=True).at(9).unexplained_only
+    assert not Anneal(unknown=Schedule(0.1, 0.1), evidence_from=3).at(9).unexplained_only, "a recipe has to say so"
 
 
 def test_what_a_recipe_says_itself_comes_before_the_plan() -> None:
@@ -170,6 +203,9 @@ def test_the_factor_that_sigmas_once_had_is_read_where_it_means_nothing() -> Non
 
 
 @pytest.mark.parametrize("unknown", [0, "(0.1 -> 0.0):(5 -> 9)"])
-def test_what_looks_at_the_unknown_needs_it(unknown: Any) -> None:
-    with pytest.raises(UserError, match="set unknown above 0"):
-        build(anneal={"explained_prior": 0.01, "unknown": unknown})
+@pytest.mark.parametrize(
+    "looks", [{"explained_prior": 0.01}, {"explored_cells": 4}, {"unexplained_only": True}], ids=str
+)
+def test_what_looks_at_the_unknown_needs_it(looks: dict[str, Any], unknown: Any) -> None:
+    with pytest.raises(UserError, match=f"{next(iter(looks))} looks at what is unexplained: set unknown above 0"):
+        build(anneal=looks | {"unknown": unknown})

@@ -245,7 +245,7 @@ def test_a_higher_price_leaves_fewer_objects_and_what_they_are_worth(run, model_
     assert len(worth[100]) < len(worth[0])
     assert min(worth[0]) >= 10
     _, errors = run("decompose", images, "--model", model_folder, "--out", "out0", "--no-report", code=2)
-    assert "--price was 0.0, and now is None" in errors
+    assert "--price was 0.0, and now is not given" in errors
 
 
 def test_models_without_cells_have_no_price(run, images, tmp_path):

@@ -16,6 +16,8 @@ torch.set_num_threads(1)
     [
         ("space-spaceinvaders", "SpaceInvaders", {"Alien": 0.97, "Player": 0.95, "Shield": 0.7}),
         ("space-riverraid", "Riverraid", {"Tanker": 0.6, "Player": 0.6}),
+        ("space-airraid", "AirRaid", {"Building": 0.95}),
+        ("space-montezuma", "MontezumaRevenge", {"Player": 0.9, "Skull": 0.95}),
         ("space-atari-joint10", "SpaceInvaders", {"Alien": 0.85}),
         ("space-atari-joint10", "MontezumaRevenge", {"Skull": 0.8}),
         ("space-atari-joint10", "Asterix", {"Consumable": 0.8}),

@@ -51,6 +51,36 @@ def test_a_round_trip_is_exact(model, folder):
     assert torch.equal(model.eval()(images, sample=False).loss, back(images, sample=False).loss)
 
 
+def test_a_dense_model_comes_back_as_it_was(tmp_path):
+    model = create(small_config(foreground={"dense": (8, 6)}))
+    save_pretrained(model, tmp_path)
+    back, images = from_pretrained(tmp_path), torch.rand(2, 3, 32, 32)
+    assert back.config == model.config
+    assert back.config.foreground.dense == (8, 6)
+    assert torch.equal(model.eval()(images, sample=False).loss, back(images, sample=False).loss)
+
+
+def test_planes_of_colour_come_back_as_they_were(tmp_path):
+    model = create(small_config(background={"components": 2, "plane": True, "fraction": 2}), seed=4)
+    save_pretrained(model, tmp_path)
+    back, images = from_pretrained(tmp_path), torch.rand(2, 3, 32, 32)
+    assert back.config == model.config
+    assert back.config.background.plane
+    first, second = (each.eval()(images, sample=False) for each in (model, back))
+    assert torch.equal(first.background.means, second.background.means)
+    assert torch.equal(first.loss, second.loss)
+
+
+def test_a_config_of_before_dense_nets_has_convolutions(model, folder):
+    content = json.loads((folder / "config.json").read_text())
+    assert content["model"]["foreground"].pop("dense") == []
+    (folder / "config.json").write_text(json.dumps(content))
+    assert from_pretrained(folder).config == model.config
+    rewrite_config(folder, model__foreground__dense=[8, 6])
+    with pytest.raises(UserError, match="does not fit its config"):
+        from_pretrained(folder)
+
+
 def test_a_model_saves_and_loads_itself(model, tmp_path):
     model.save_pretrained(tmp_path / "own")
     back = Space.from_pretrained(tmp_path / "own")
@@ -99,6 +129,7 @@ def test_a_config_with_unknown_or_wrong_keys(folder):
     "change",
     [
         {"model__foreground__what_dim": 10**9},
+        {"model__foreground__dense": [10**9, 10**9]},
         {"model__background__hidden": 10**12},
         {"model__background__component_dim": 10**30},
         {"model__image_size": [16 * 10**6, 16 * 10**6], "model__foreground__grid": [10**6, 10**6]},

@@ -76,6 +76,7 @@ def test_a_cell_is_told_its_neighbours_latents_and_beyond_the_grid_the_edge(reac
     model.foreground.context.register_forward_pre_hook(lambda _, inputs: heard.append(inputs[0]))
     told = walk(model, leaf_features(model))
     edge = model.foreground.edge.expand(2, -1)
+    assert len(heard) == 24, "every cell is told something"
     for number, near in enumerate(heard):
         row, column = divmod(number, 6)
         for part, (down, right) in zip(near.chunk(len(visited(reach)), dim=1), visited(reach), strict=True):

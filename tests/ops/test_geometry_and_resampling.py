@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from objectspace.evaluation.boxes import iou
 from objectspace.ops import geometry
 from objectspace.ops.resample import cut, paste, plan_windows
 
@@ -120,3 +121,21 @@ def test_a_box_is_enlarged_about_its_centre():
     torch.testing.assert_close(large[:, 2:] - large[:, :2], 1.25 * (small[:, 2:] - small[:, :2]))
     torch.testing.assert_close(large[:, 2:] + large[:, :2], small[:, 2:] + small[:, :2])
     assert geometry.enlarge(where, 0.0) is where
+
+
+@pytest.mark.parametrize(("height", "width"), [(48, 64), (1, 1)])
+def test_overlaps_are_those_of_the_boxes(height, width):
+    first, second = wheres(30, 4), wheres(20, 5)
+    boxes = (geometry.to_boxes(each, height, width).numpy() for each in (first, second))
+    overlaps = geometry.overlaps(first, second)
+    torch.testing.assert_close(overlaps, torch.from_numpy(iou(*boxes)))
+    assert (overlaps == 0).any()
+    assert (overlaps > 0.3).any()
+    torch.testing.assert_close(geometry.overlaps(first, first).diagonal(), torch.ones(30, dtype=DOUBLE))
+    batched = geometry.overlaps(first.view(3, 10, 4), second.view(1, 20, 4).expand(3, 20, 4))
+    assert torch.equal(batched, overlaps.view(3, 10, 20))
+
+
+def test_boxes_that_have_vanished_overlap_nothing():
+    where = torch.tensor([[0.0, 0.0, 0.1, 0.1], [0.2, 0.2, 0.1, 0.1]])
+    assert geometry.overlaps(where, where)[0].tolist() == [0, 0]

@@ -6,8 +6,10 @@ import torch
 from torch import Tensor
 
 from objectspace import config as configs
+from objectspace.config import Stage
 from objectspace.models import create
-from objectspace.models.parts.grid import GridModel
+from objectspace.models.parts.cells import Chosen
+from objectspace.models.parts.grid import GridModel, GridOutput
 
 SMALL_FOREGROUND: dict[str, Any] = {
     "what_dim": 3,
@@ -65,3 +67,30 @@ def kept_cells(count: int, cells: int, share: float, generator: torch.Generator)
         return None
     draw = torch.rand(count, cells + 1, generator=generator)
     return torch.stack([torch.tensor([bool(row[0] >= 0.7) or bool(each >= share) for each in row[1:]]) for row in draw])
+
+
+def looks_behind_first(stage: Stage) -> bool:
+    """Whether the background is run before the objects, and draws its random numbers first."""
+    return stage.own_background or stage.explained_prior is not None or stage.presence_by_evidence
+
+
+def turns_of(count: int, cells: int, stage: Stage, chosen: Chosen, generator: torch.Generator) -> Tensor | None:
+    """The numbers (B, N) by which absent cells are explored, where there are absent ones."""
+    return torch.rand(count, cells, generator=generator) if stage.explored_cells and chosen.mask is not None else None
+
+
+def present_cells(chosen: Chosen) -> Tensor | None:
+    """The chosen cells (B, N) that are not only explored; None: all."""
+    if chosen.mask is None or chosen.explored is None:
+        return chosen.mask
+    return chosen.mask.flatten().index_fill(0, chosen.flat[chosen.explored], False).view_as(chosen.mask)
+
+
+def weighed_and_taught(output: GridOutput) -> dict[str, Tensor]:
+    """The cells (B, N) that are decoded, and what presence is taught (B,), zero where it is not."""
+    cells, chosen = output.foreground.cells.presence, output.foreground.objects.chosen
+    nothing = torch.zeros_like(output.log_likelihood)
+    return {
+        "weighed": torch.ones_like(cells, dtype=torch.bool) if chosen.mask is None else chosen.mask,
+        "taught": output.penalties.get("presence_by_evidence", nothing),
+    }

@@ -6,6 +6,7 @@ modules, everything between them is written out here from the paper (Algorithms 
 written out as docs/decisions.md and the config say it.
 """
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -50,6 +51,40 @@ def run_plain(stack: nn.Module, inputs: Tensor) -> Tensor:
         else:
             inputs = layer(inputs)
     return inputs
+
+
+def dense_layers(stack: nn.Sequential, vector: Tensor, widths: tuple[int, ...]) -> Tensor:
+    """A vector through dense layers of these widths, each with CELU, then a norm over all its values."""
+    linears = [layer for layer in stack if isinstance(layer, nn.Linear)]
+    norms = [layer for layer in stack if isinstance(layer, nn.LayerNorm)]
+    for linear, norm, width in zip(linears, norms, widths, strict=True):
+        vector = F.celu(linear.weight @ vector + linear.bias)
+        assert vector.shape == (width,)
+        centred = vector - vector.mean()
+        vector = norm.weight * centred / torch.sqrt(centred.square().mean() + 1e-5) + norm.bias
+    return vector
+
+
+def encode_glimpse(model, glimpse: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and stdev of what (D,) from a glimpse (C, g, g): by convolutions, or by dense layers."""
+    net, widths = model.foreground.glimpse_encoder, model.config.foreground.dense
+    if widths:
+        encoding = dense_layers(net.enc_cnn, glimpse.flatten(), widths)
+    else:
+        encoding = run_plain(net.enc_cnn, glimpse[None]).flatten()
+    mean, raw = net.enc_what(encoding).chunk(2)
+    return mean, F.softplus(raw)
+
+
+def decode_glimpse(model, what: Tensor) -> tuple[Tensor, Tensor]:
+    """A picture (C, g, g) and its alpha (1, g, g) from what (D,); dense layers are the encoder's, the other way."""
+    net, side, widths = model.foreground.glimpse_decoder, model.config.foreground.glimpse, model.config.foreground.dense
+    if not widths:
+        hidden = run_plain(net.dec, what[None, :, None, None])
+        return torch.sigmoid(net.dec_o(hidden))[0], torch.sigmoid(net.dec_alpha(hidden))[0]
+    hidden = dense_layers(net.dec, what, tuple(reversed(widths)))
+    picture, alpha = (torch.sigmoid(head.weight @ hidden + head.bias) for head in (net.dec_o, net.dec_alpha))
+    return picture.view(3, side, side), alpha.view(1, side, side)
 
 
 def rescale(shift: Tensor, i: int, rows: int, columns: int) -> Tensor:
@@ -107,38 +142,82 @@ def log_pixels(model, image: Tensor, mean: Tensor, alpha: Tensor, behind: Tensor
     return known_or_not((alpha + eps) * front + (1 - alpha + eps) * behind, stage.unknown)
 
 
-def presence_prior(stage: Stage, behind: Tensor, row: int, column: int, cell: int) -> float:
-    """Of one cell of an image whose background has the densities `behind` (C, H, W)."""
-    if stage.explained_prior is None:
-        return stage.presence_prior
+def unexplained(stage: Stage, behind: Tensor, row: int, column: int, cell: int) -> bool:
+    """Whether a pixel of one cell is likelier nobody's than the background's, of densities `behind` (C, H, W)."""
     for y in range(row * cell, (row + 1) * cell):
         for x in range(column * cell, (column + 1) * cell):
-            known = (1 - stage.unknown) * float(behind[:, y, x].prod())
-            if stage.unknown / (known + stage.unknown) > 0.5:
-                return stage.presence_prior
+            if stage.unknown > (1 - stage.unknown) * float(behind[:, y, x].prod()):
+                return True
+    return False
+
+
+def as_evidence_sees(model, behind: Tensor, stage: Stage) -> Tensor:
+    """Densities (C, H, W) that gains are taken over: `behind`, or its peak wherever it explains a pixel anyway."""
+    if not stage.unexplained_only:
+        return behind
+    seen, sigma = behind.clone(), stage.background_sigma or model.config.background.sigma
+    for y in range(behind.shape[1]):
+        for x in range(behind.shape[2]):
+            if (1 - stage.unknown) * float(behind[:, y, x].prod()) > stage.unknown:
+                seen[:, y, x] = 1 / (sigma * math.sqrt(2 * math.pi))
+    return seen
+
+
+def presence_prior(stage: Stage, candidate: bool) -> float:
+    """Of one cell, whether or not it is a candidate: whether the background leaves something of it unexplained."""
+    if stage.explained_prior is None or candidate:
+        return stage.presence_prior
     return min(stage.presence_prior, stage.explained_prior)
 
 
-def evidence(
+def iou(first: Tensor, second: Tensor) -> float:
+    """Intersection over union of two boxes given as `where`, in which a width of 1 reaches from -1 to 1."""
+    (w, h, x, y), (v, g, u, z) = first.tolist(), second.tolist()
+    across = max(0.0, min(x + w, u + v) - max(x - w, u - v))
+    down = max(0.0, min(y + h, z + g) - max(y - h, z - g))
+    return across * down / (4 * w * h + 4 * v * g - across * down)
+
+
+def those_that_give_way(logits: list[Tensor], wheres: list[Tensor], least: float) -> list[int]:
+    """Cells speak up from the surest on, of equals the first; one stays unless it overlaps one that stays."""
+    stay: list[int] = []
+    for i in sorted(range(len(logits)), key=lambda i: -float(logits[i].detach())):
+        if all(iou(wheres[i], wheres[j]) < least for j in stay):
+            stay.append(i)
+    return [i for i in range(len(logits)) if i not in stay]
+
+
+def those_explored(turns: Tensor | None, here: list[bool], candidates: list[bool], most: int) -> list[int]:
+    """Of one image's absent candidates those whose turn (N,) it is: the highest numbers, at most so many."""
+    if turns is None:
+        return []
+    absent = [i for i in range(len(here)) if candidates[i] and not here[i]]
+    return sorted(absent, key=lambda i: -float(turns[i]))[:most]
+
+
+def teach(
     drawn: list[Drawn | None],
     presences: list[Tensor],
     logits: list[Tensor],
+    priors: list[float],
+    candidates: list[bool],
     costs: list[Tensor],
     likelihood: Callable[[Tensor, Tensor], Tensor],
     canvas: tuple[int, int],
 ) -> Tensor:
-    """A term whose gradient by the logits is minus what each object gains less what it costs, times dp / dlogit."""
+    """Ten times the cross-entropy of presence to its posterior given the others; explained cells are absent."""
     term = torch.zeros_like(logits[0])
     for i, one in enumerate(drawn):
-        if one is None:
-            continue
-        with torch.no_grad():
-            present, absent = list(presences), list(presences)
-            present[i], absent[i] = torch.ones_like(presences[i]), torch.zeros_like(presences[i])
-            gain = likelihood(*lay(drawn, present, canvas)) - likelihood(*lay(drawn, absent, canvas))
-            worth = min(max(float(gain - costs[i]), -200.0), 200.0)
-        term = term - torch.sigmoid(logits[i]) * worth
-    return term
+        if one is not None:
+            with torch.no_grad():
+                present, absent = list(presences), list(presences)
+                present[i], absent[i] = torch.ones_like(presences[i]), torch.zeros_like(presences[i])
+                gain = likelihood(*lay(drawn, present, canvas)) - likelihood(*lay(drawn, absent, canvas))
+                best = torch.sigmoid(gain - costs[i] + math.log(priors[i] / (1 - priors[i])))
+            term = term - best * F.logsigmoid(logits[i]) - (1 - best) * F.logsigmoid(-logits[i])
+        elif not candidates[i]:
+            term = term - F.logsigmoid(-logits[i])
+    return 10 * term
 
 
 def foreground(  # noqa: PLR0915
@@ -149,6 +228,7 @@ def foreground(  # noqa: PLR0915
     noise: dict[str, Tensor] | None,
     behind: Tensor,
     kept: Tensor | None = None,
+    turns: Tensor | None = None,
 ):
     """Algorithm "Foreground Inference", with its KL terms and the boundary loss; `behind` are densities."""
     net, config = model.foreground, model.config.foreground
@@ -159,26 +239,40 @@ def foreground(  # noqa: PLR0915
     encoded = run_plain(net.encoder.enc_cat, torch.cat([features, residual], dim=1))
     heads = net.heads
 
+    def read(head: nn.Module, b: int, i: int) -> Tensor:
+        return head(encoded[b : b + 1, :, i // columns, i % columns, None, None])[0, :, 0, 0]
+
     def split(head: nn.Module, b: int, i: int) -> tuple[Tensor, Tensor]:
-        mean, raw = head(encoded[b : b + 1, :, i // columns, i % columns, None, None])[0, :, 0, 0].chunk(2)
+        mean, raw = read(head, b, i).chunk(2)
         return mean, F.softplus(raw)
+
+    def mean_where(b: int, i: int) -> Tensor:
+        scale, shift = split(heads.z_scale_net, b, i)[0], split(heads.z_shift_net, b, i)[0]
+        return torch.cat([torch.sigmoid(scale), rescale(shift, i, rows, columns)])
 
     def draw(name: str, mean: Tensor, std: Tensor, *index: int) -> Tensor:
         return mean if noise is None else mean + std * noise[name][index]
 
     kernel = rim(side, images)
-    names = ("alpha", "image", "mean", "boundary", "where", "presence", "evidence")
+    names = ("alpha", "image", "mean", "boundary", "where", "presence", "weighed", "taught")
     out: dict[str, list[Tensor]] = {name: [] for name in names}
     kl: dict[str, list[Tensor]] = {"presence": [], "scale": [], "shift": [], "depth": [], "what": []}
     what_number = 0
     for b in range(len(images)):
         terms = {name: images.new_zeros(()) for name in kl}
-        boundary, wheres, presences = images.new_zeros(1, *canvas), [], []
-        logits, drawn, costs = [], [], []
-        for i in range(cells):
-            logit = 8.8 * torch.tanh(
-                heads.z_pres_net(encoded[b : b + 1, :, i // columns, i % columns, None, None])
-            ).view(())
+        boundary, wheres, presences, shown = images.new_zeros(1, *canvas), [], [], []
+        drawn, costs, weighed = [], [], []
+        logits = [8.8 * torch.tanh(read(heads.z_pres_net, b, i)).view(()) for i in range(cells)]
+        gone = []
+        if config.give_way > 0:
+            gone = those_that_give_way(logits, [mean_where(b, i).detach() for i in range(cells)], config.give_way)
+            logits = [torch.full_like(logit, -8.8) if i in gone else logit for i, logit in enumerate(logits)]
+        candidates = [unexplained(stage, behind[b], i // columns, i % columns, canvas[0] // rows) for i in range(cells)]
+        priors = [presence_prior(stage, candidate) for candidate in candidates]
+        here = [chosen is None or bool(chosen[b, i]) for i in range(cells)]
+        heard = [candidate and i not in gone for i, candidate in enumerate(candidates)]
+        explored = those_explored(None if turns is None else turns[b], here, heard, stage.explored_cells)
+        for i, logit in enumerate(logits):
             depth_mean, depth_std = split(heads.z_depth_net, b, i)
             scale_mean, scale_std = split(heads.z_scale_net, b, i)
             shift_mean, shift_std = split(heads.z_shift_net, b, i)
@@ -192,13 +286,13 @@ def foreground(  # noqa: PLR0915
             where = torch.cat([scale, shift])
             wheres.append(where)
             presences.append(presence)
-            logits.append(logit)
-            here = chosen is None or bool(chosen[b, i])
-            weight = presence * here if config.presence_weighted_kl else 1.0
+            shown.append(presence * here[i])  # explored ones are absent
+            weighed.append(here[i] or i in explored)
+            weight = shown[i] if config.presence_weighted_kl else 1.0
             if kept is None or bool(kept[b, i]):
-                prior = presence_prior(stage, behind[b], i // columns, i % columns, canvas[0] // rows)
-                terms["presence"] = terms["presence"] + kl_divergence(
-                    Bernoulli(logits=logit), Bernoulli(logit.new_tensor(prior))
+                divergence = kl_divergence(Bernoulli(logits=logit), Bernoulli(logit.new_tensor(priors[i])))
+                terms["presence"] = terms["presence"] + (
+                    divergence.detach() if stage.presence_by_evidence else divergence
                 )
             prior_scale = Normal(
                 torch.full_like(scale, stage.scale_prior_mean), stage.scale_prior_std or config.scale_prior_std
@@ -209,30 +303,28 @@ def foreground(  # noqa: PLR0915
                 "shift": kl_divergence(Normal(shift_mean, shift_std), standard).sum(),
                 "depth": kl_divergence(Normal(depth_mean, depth_std), standard).sum(),
             }
-            if here:
+            if weighed[i]:
                 frame = enlarged(where, config.margin)
                 glimpse = spatial_transformer(images[b], frame, (side, side), inverse=False)
-                encoding = run_plain(net.glimpse_encoder.enc_cnn, glimpse[None]).flatten()
-                mean, raw = net.glimpse_encoder.enc_what(encoding).chunk(2)
-                std = F.softplus(raw)
+                mean, std = encode_glimpse(model, glimpse)
                 what = mean if noise is None else mean + std * noise["what"][what_number]
                 what_number += 1
                 own["what"] = kl_divergence(Normal(mean, std), standard).sum()
-                hidden = run_plain(net.glimpse_decoder.dec, what[None, :, None, None])
-                o = torch.sigmoid(net.glimpse_decoder.dec_o(hidden))[0]
-                alpha = torch.sigmoid(net.glimpse_decoder.dec_alpha(hidden))[0]
-                boundary = boundary + spatial_transformer(kernel * presence, frame, canvas, inverse=True)
-            drawn.append((o, alpha, frame, depth) if here else None)
+                o, alpha = decode_glimpse(model, what)
+                boundary = boundary + spatial_transformer(kernel * shown[i], frame, canvas, inverse=True)
+            drawn.append((o, alpha, frame, depth) if weighed[i] else None)
             costs.append(sum(own.values()))
             for name, term in own.items():
                 terms[name] = terms[name] + weight * term
-        image, total_alpha = lay(drawn, presences, canvas)
+        image, total_alpha = lay(drawn, shown, canvas)
         overlap = 1000 * boundary * total_alpha
         penalty = -Normal(torch.zeros((), dtype=images.dtype), 0.7).log_prob(overlap).sum() * stage.boundary_weight
 
-        def likelihood(image: Tensor, alpha: Tensor, b: int = b) -> Tensor:
+        seen = as_evidence_sees(model, behind[b], stage)
+
+        def likelihood(image: Tensor, alpha: Tensor, b: int = b, seen: Tensor = seen) -> Tensor:
             mean = mean_of(image, alpha, config.premultiplied)
-            return log_pixels(model, images[b], mean, alpha, behind[b], stage).sum()
+            return log_pixels(model, images[b], mean, alpha, seen, stage).sum()
 
         out["alpha"].append(total_alpha)
         out["image"].append(image)
@@ -240,21 +332,36 @@ def foreground(  # noqa: PLR0915
         out["boundary"].append(penalty)
         out["where"].append(torch.stack(wheres))
         out["presence"].append(torch.stack(presences))
-        taught = evidence(drawn, presences, logits, costs, likelihood, canvas) if stage.presence_by_evidence else None
-        out["evidence"].append(images.new_zeros(()) if taught is None else taught)
+        out["weighed"].append(torch.tensor(weighed))
+        lesson = images.new_zeros(())
+        if stage.presence_by_evidence:
+            lesson = teach(drawn, shown, logits, priors, candidates, costs, likelihood, canvas)
+        out["taught"].append(lesson)
         for name, term in terms.items():
             kl[name].append(term.view(()))
     return {name: torch.stack(parts) for name, parts in out.items()}, {n: torch.stack(p) for n, p in kl.items()}
 
 
+def plane(decoder: nn.Module, latent: Tensor, height: int, width: int) -> Tensor:
+    """A picture (C, H, W) of a level and two slopes a channel, read off a latent (D,)."""
+    rows, columns = (torch.linspace(-1, 1, side, dtype=latent.dtype) for side in (height, width))
+    channels = (decoder.linear.weight @ latent + decoder.linear.bias).split(3)
+    return torch.stack([level + right * columns[None, :] + down * rows[:, None] for level, right, down in channels])
+
+
 def decode_component(model: Space, latents: Tensor) -> Tensor:
-    """CompDecoder: a vector broadcast over a map 8 pixels larger, coordinates from -1 to 1, four valid convolutions."""
+    """CompDecoder: a vector broadcast over a map 8 pixels larger, coordinates from -1 to 1, four valid convolutions.
+
+    Or, as the config says, the strong decoder, or planes of colour.
+    """
     config = model.config.background
     decoder = model.background.component_decoder
     fraction = config.fraction
     height, width = (-(-side // fraction) for side in model.config.image_size)
     if config.strong_decoder:
         pictures = run_plain(decoder.dec, latents[:, :, None, None])[:, :, :height, :width]
+    elif getattr(config, "plane", False):
+        pictures = torch.stack([plane(decoder, latent, height, width) for latent in latents])
     else:
         margin = 2 * len(config.component_decoder_channels)
         rows = torch.linspace(-1, 1, height + margin, dtype=latents.dtype)
@@ -383,7 +490,7 @@ def over_the_background(
     model, images: Tensor, front: dict[str, Tensor], density: Tensor, front_kl, back_kl, stage: Stage
 ) -> dict[str, Tensor]:
     """The terms of objects over a background of densities (B, C, H, W)."""
-    loss = front["boundary"] + front["evidence"]
+    loss = front["boundary"] + front["taught"]
     if stage.own_background:
         loss = loss - bound_of_the_background(density, back_kl, stage)
         density, back_kl = density.detach(), {name: term.detach() for name, term in back_kl.items()}
@@ -402,6 +509,8 @@ def over_the_background(
         "boundary": front["boundary"],
         "where": front["where"],
         "presence": front["presence"],
+        "weighed": front["weighed"],
+        "taught": front["taught"],
         **{f"kl_{name}": term for name, term in kl.items()},
     }
 
@@ -413,14 +522,16 @@ def space(
     chosen: Tensor | None = None,
     noise: dict[str, Tensor] | None = None,
     kept: Tensor | None = None,
+    turns: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """The whole model; `chosen` (B, N) are the cells worked on (None: all), `noise` replaces the generator.
+    """The whole model; `chosen` (B, N) are the cells that may be present (None: all), `noise` replaces the generator.
 
-    `kept` (B, N) are the cells that are not dropped.
+    `kept` (B, N) are the cells that are not dropped; absent cells are explored by their `turns` (B, N), from the
+    highest on.
     """
     back, back_kl = background(model, images, noise, stage.background_sigma)
     density, behind = back["log_density"].exp(), (back["masks"] * back["means"]).sum(1)
-    front, front_kl = foreground(model, images, stage, chosen, noise, density.detach(), kept)
+    front, front_kl = foreground(model, images, stage, chosen, noise, density.detach(), kept, turns)
     terms = over_the_background(model, images, front, density, front_kl, back_kl, stage)
     return terms | {
         "reconstruction": terms["weight"] * terms["mean"] + (1 - terms["weight"]) * behind,

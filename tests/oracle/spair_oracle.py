@@ -12,9 +12,11 @@ from torch.nn import functional as F
 from objectspace.config import Stage
 from objectspace.models.spair import SequentialModel
 from oracle.space_oracle import (
+    as_evidence_sees,
     block_means,
+    decode_glimpse,
+    encode_glimpse,
     enlarged,
-    evidence,
     lay,
     log_pixels,
     mean_of,
@@ -24,6 +26,9 @@ from oracle.space_oracle import (
     rim,
     run_plain,
     spatial_transformer,
+    teach,
+    those_explored,
+    unexplained,
 )
 
 
@@ -47,15 +52,19 @@ def foreground(  # noqa: PLR0915
     noise: dict[str, Tensor] | None,
     behind: Tensor,
     kept: Tensor | None = None,
+    turns: Tensor | None = None,
 ):
-    """Algorithm "Foreground Inference" with the loop over cells taken at its word; noise is (N, B, ...)."""
+    """Algorithm "Foreground Inference" with the loop over cells taken at its word; noise is (N, B, ...).
+
+    A cell knows those before it, and gives way to none.
+    """
     net, config = model.foreground, model.config.foreground
     cell_side = model.config.image_size[0] // config.grid[0]
     side, canvas = config.glimpse, (images.shape[2], images.shape[3])
     rows, columns = canvas[0] // cell_side, canvas[1] // cell_side
     kernel = rim(side, images)
     standard = Normal(torch.zeros((), dtype=images.dtype), 1.0)
-    names = ("alpha", "image", "mean", "boundary", "where", "presence", "evidence")
+    names = ("alpha", "image", "mean", "boundary", "where", "presence", "weighed", "taught")
     out: dict[str, list[Tensor]] = {name: [] for name in names}
     kl: dict[str, list[Tensor]] = {"presence": [], "scale": [], "shift": [], "depth": [], "what": []}
 
@@ -70,8 +79,14 @@ def foreground(  # noqa: PLR0915
         )[0]
         terms = {name: images.new_zeros(()) for name in kl}
         latents: list[Tensor] = []
-        boundary, wheres, presences = images.new_zeros(1, *canvas), [], []
-        logits, drawn, costs = [], [], []
+        boundary, wheres, presences, shown = images.new_zeros(1, *canvas), [], [], []
+        logits, drawn, costs, weighed = [], [], [], []
+        candidates = [
+            unexplained(stage, behind[b], i // columns, i % columns, cell_side) for i in range(rows * columns)
+        ]
+        priors = [presence_prior(stage, candidate) for candidate in candidates]
+        here = [chosen is None or bool(chosen[b, i]) for i in range(rows * columns)]
+        explored = those_explored(None if turns is None else turns[b], here, candidates, stage.explored_cells)
         for i in range(rows * columns):
             row, column = i // columns, i % columns
             near = visited_neighbours(row, column, rows, columns, model.config.neighbourhood)
@@ -101,9 +116,7 @@ def foreground(  # noqa: PLR0915
             where = torch.cat([torch.stack([width, height]), rescale(shift, i, rows, columns)])
             frame = enlarged(where, config.margin)
             glimpse = spatial_transformer(image[0], frame, (side, side), inverse=False)
-            encoding = run_plain(net.glimpse_encoder.enc_cnn, glimpse[None]).flatten()
-            what_mean, raw = net.glimpse_encoder.enc_what(encoding).chunk(2)
-            what_std = F.softplus(raw)
+            what_mean, what_std = encode_glimpse(model, glimpse)
             what = draw("what", what_mean, what_std, i, b)
             latents.append(
                 torch.cat([presence.view(1), torch.sigmoid(scale), torch.tanh(shift), torch.sigmoid(depth), what])
@@ -113,38 +126,39 @@ def foreground(  # noqa: PLR0915
             wheres.append(where)
             presences.append(presence)
             logits.append(logit)
-            here = chosen is None or bool(chosen[b, i])
-            weight = presence * here if config.presence_weighted_kl else 1.0
+            shown.append(presence * here[i])  # explored ones are absent
+            weighed.append(here[i] or i in explored)
+            weight = shown[i] if config.presence_weighted_kl else 1.0
             prior_scale = Normal(
                 torch.full_like(scale, stage.scale_prior_mean), stage.scale_prior_std or config.scale_prior_std
             )
             if kept is None or bool(kept[b, i]):
-                prior = presence_prior(stage, behind[b], row, column, cell_side)
-                terms["presence"] = terms["presence"] + kl_divergence(
-                    Bernoulli(logits=logit), Bernoulli(logit.new_tensor(prior))
+                divergence = kl_divergence(Bernoulli(logits=logit), Bernoulli(logit.new_tensor(priors[i])))
+                terms["presence"] = terms["presence"] + (
+                    divergence.detach() if stage.presence_by_evidence else divergence
                 )
             own = {
                 "scale": kl_divergence(Normal(scale_mean, scale_std), prior_scale).sum(),
                 "shift": kl_divergence(Normal(shift_mean, shift_std), standard).sum(),
                 "depth": kl_divergence(Normal(depth_mean, depth_std), standard).sum(),
             }
-            if here:
+            if weighed[i]:
                 own["what"] = kl_divergence(Normal(what_mean, what_std), standard).sum()
-                hidden = run_plain(net.glimpse_decoder.dec, what[None, :, None, None])
-                o = torch.sigmoid(net.glimpse_decoder.dec_o(hidden))[0]
-                alpha = torch.sigmoid(net.glimpse_decoder.dec_alpha(hidden))[0]
-                boundary = boundary + spatial_transformer(kernel * presence, frame, canvas, inverse=True)
-            drawn.append((o, alpha, frame, depth) if here else None)
+                o, alpha = decode_glimpse(model, what)
+                boundary = boundary + spatial_transformer(kernel * shown[i], frame, canvas, inverse=True)
+            drawn.append((o, alpha, frame, depth) if weighed[i] else None)
             costs.append(sum(own.values()))
             for name, term in own.items():
                 terms[name] = terms[name] + weight * term
-        picture, total_alpha = lay(drawn, presences, canvas)
+        picture, total_alpha = lay(drawn, shown, canvas)
         overlap = 1000 * boundary * total_alpha
         rim_prior = Normal(torch.zeros((), dtype=images.dtype), 0.7)
 
-        def likelihood(picture: Tensor, alpha: Tensor, b: int = b) -> Tensor:
+        seen = as_evidence_sees(model, behind[b], stage)
+
+        def likelihood(picture: Tensor, alpha: Tensor, b: int = b, seen: Tensor = seen) -> Tensor:
             mean = mean_of(picture, alpha, config.premultiplied)
-            return log_pixels(model, images[b], mean, alpha, behind[b], stage).sum()
+            return log_pixels(model, images[b], mean, alpha, seen, stage).sum()
 
         out["alpha"].append(total_alpha)
         out["image"].append(picture)
@@ -152,8 +166,11 @@ def foreground(  # noqa: PLR0915
         out["boundary"].append(-rim_prior.log_prob(overlap).sum() * stage.boundary_weight)
         out["where"].append(torch.stack(wheres))
         out["presence"].append(torch.stack(presences))
-        taught = evidence(drawn, presences, logits, costs, likelihood, canvas) if stage.presence_by_evidence else None
-        out["evidence"].append(images.new_zeros(()) if taught is None else taught)
+        out["weighed"].append(torch.tensor(weighed))
+        lesson = images.new_zeros(())
+        if stage.presence_by_evidence:
+            lesson = teach(drawn, shown, logits, priors, candidates, costs, likelihood, canvas)
+        out["taught"].append(lesson)
         for name, term in terms.items():
             kl[name].append(term.view(()))
     return {name: torch.stack(parts) for name, parts in out.items()}, {n: torch.stack(p) for n, p in kl.items()}
@@ -198,15 +215,17 @@ def spair(
     chosen: Tensor | None = None,
     noise: dict[str, Tensor] | None = None,
     kept: Tensor | None = None,
+    turns: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """The whole model; `chosen` (B, N) are the cells worked on (None: all), `noise` replaces the generator.
+    """The whole model; `chosen` (B, N) are the cells that may be present (None: all), `noise` replaces the generator.
 
-    `kept` (B, N) are the cells that are not dropped.
+    `kept` (B, N) are the cells that are not dropped; absent cells are explored by their `turns` (B, N), from the
+    highest on.
     """
     behind, back_kl = background(model, images, noise)
     sigma = stage.background_sigma or model.config.background.sigma
     density = Normal(behind, sigma).log_prob(images).exp()
-    front, front_kl = foreground(model, images, stage, chosen, noise, density.detach(), kept)
+    front, front_kl = foreground(model, images, stage, chosen, noise, density.detach(), kept, turns)
     terms = over_the_background(model, images, front, density, front_kl, back_kl, stage)
     return terms | {
         "reconstruction": terms["weight"] * terms["mean"] + (1 - terms["weight"]) * behind,

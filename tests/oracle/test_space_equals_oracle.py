@@ -13,7 +13,15 @@ from objectspace.config import Stage
 from objectspace.models.parts.grid import GridOutput
 from objectspace.models.space import Space
 from oracle import space_oracle
-from oracle.small import kept_cells, small_config, small_model
+from oracle.small import (
+    kept_cells,
+    looks_behind_first,
+    present_cells,
+    small_config,
+    small_model,
+    turns_of,
+    weighed_and_taught,
+)
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
 SIZES = [((32, 32), (4, 4)), ((32, 48), (2, 3)), ((48, 32), (6, 4)), ((16, 32), (4, 8)), ((64, 64), (1, 1))]
@@ -35,6 +43,7 @@ def values(output: GridOutput) -> dict[str, Tensor]:
         "boundary": front.boundary,
         "where": front.cells.where,
         "presence": front.cells.presence,
+        **weighed_and_taught(output),
         **{f"kl_{name}": term for name, term in output.kl.items()},
     }
 
@@ -45,8 +54,9 @@ def assert_equal_in_values_and_gradients(
     slow_model = copy.deepcopy(model)
     output = model(images, stage, sample=sample, generator=torch.Generator().manual_seed(seed))
     fast = values(output)
-    noise, kept = draw_noise(model, output, stage, sample, seed)
-    slow = space_oracle.space(slow_model, images, stage, output.foreground.objects.chosen.mask, noise, kept)
+    noise, kept, turns = draw_noise(model, output, stage, sample, seed)
+    chosen = present_cells(output.foreground.objects.chosen)
+    slow = space_oracle.space(slow_model, images, stage, chosen, noise, kept, turns)
     assert fast.keys() == slow.keys()
     for name, value in slow.items():
         assert fast[name].shape == value.shape, name
@@ -68,8 +78,8 @@ def assert_equal_in_values_and_gradients(
 
 def draw_noise(
     model: Space, output: GridOutput, stage: Stage, sample: bool, seed: int
-) -> tuple[dict[str, Tensor] | None, Tensor | None]:
-    """The random numbers the model drew, in the order in which it draws them, and the cells that were not dropped."""
+) -> tuple[dict[str, Tensor] | None, Tensor | None, Tensor | None]:
+    """The random numbers the model drew, in the order in which it draws them, the cells kept, and explored by turns."""
     generator = torch.Generator().manual_seed(seed)
     count, cells = output.foreground.cells.presence.shape
     background = model.config.background
@@ -85,7 +95,7 @@ def draw_noise(
             "component": normal(count, background.components, background.component_dim),
         }
 
-    first = stage.own_background or stage.explained_prior is not None  # what is behind is then looked at first
+    first = looks_behind_first(stage)
     noise = behind() if first else {}
     kept = kept_cells(count, cells, stage.dropped_cells, generator)
     if sample:
@@ -94,9 +104,13 @@ def draw_noise(
             "depth": normal(count, cells, 1),
             "scale": normal(count, cells, 2),
             "shift": normal(count, cells, 2),
-            "what": normal(len(output.foreground.objects.where), model.config.foreground.what_dim),
         }
-    return (noise | ({} if first else behind()) if sample else None), kept
+    objects = output.foreground.objects
+    turns = turns_of(count, cells, stage, objects.chosen, generator)
+    if not sample:
+        return None, kept, turns
+    noise["what"] = normal(len(objects.where), model.config.foreground.what_dim)
+    return noise | ({} if first else behind()), kept, turns
 
 
 def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
@@ -114,6 +128,7 @@ def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
     spread=st.sampled_from([0.5, 3.0, 8.0]),
     budget=st.sampled_from([None, 1, 3]),
     threshold=st.sampled_from([0.0, 0.4]),
+    give_way=st.sampled_from([0.0, 0.2]),
     fraction=st.sampled_from([1, 2]),
     weighted=st.booleans(),
     training=st.booleans(),
@@ -121,12 +136,13 @@ def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
     seed=st.integers(0, 1000),
 )
 def test_random_configurations(
-    size, count, components, glimpse, spread, budget, threshold, fraction, weighted, training, sample, seed
+    size, count, components, glimpse, spread, budget, threshold, give_way, fraction, weighted, training, sample, seed
 ):
     foreground = {
         "glimpse": glimpse,
         "budget": budget,
         "presence_threshold": threshold,
+        "give_way": give_way,
         "presence_weighted_kl": weighted,
     }
     config = small_config(*size, foreground=foreground, background={"components": components, "fraction": fraction})

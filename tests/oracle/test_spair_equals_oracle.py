@@ -12,7 +12,7 @@ from objectspace.config import Stage
 from objectspace.models.parts.grid import GridOutput
 from objectspace.models.spair import SequentialModel
 from oracle import spair_oracle
-from oracle.small import kept_cells
+from oracle.small import kept_cells, looks_behind_first, present_cells, turns_of, weighed_and_taught
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
@@ -33,14 +33,15 @@ def values(output: GridOutput) -> dict[str, Tensor]:
         "boundary": front.boundary,
         "where": front.cells.where,
         "presence": front.cells.presence,
+        **weighed_and_taught(output),
         **{f"kl_{name}": term for name, term in output.kl.items()},
     }
 
 
 def draw_noise(
     model: SequentialModel, output: GridOutput, stage: Stage, sample: bool, generator: torch.Generator
-) -> tuple[dict[str, Tensor] | None, Tensor | None]:
-    """The random numbers the model drew, in the order in which it draws them: cell by cell; and the cells kept."""
+) -> tuple[dict[str, Tensor] | None, Tensor | None, Tensor | None]:
+    """The random numbers the model drew, in its order: cell by cell; the cells kept, and explored by turns."""
     count, cells = output.foreground.cells.presence.shape
     sizes = {"depth": 1, "scale": 2, "shift": 2, "what": model.config.foreground.what_dim}
     noise: dict[str, list[Tensor]] = {"presence": [], **{name: [] for name in sizes}}
@@ -48,17 +49,17 @@ def draw_noise(
     def behind() -> Tensor:
         return torch.randn(output.background.latent.mean.shape, generator=generator, dtype=torch.float64)
 
-    first = stage.own_background or stage.explained_prior is not None  # what is behind is then looked at first
-    background = behind() if sample and first else None
+    background = behind() if sample and looks_behind_first(stage) else None
     kept = kept_cells(count, cells, stage.dropped_cells, generator)
-    if not sample:
-        return None, kept
-    for _ in range(cells):
+    for _ in range(cells if sample else 0):
         noise["presence"].append(torch.rand(count, generator=generator, dtype=torch.float64))
         for name, size in sizes.items():
             noise[name].append(torch.randn(count, size, generator=generator, dtype=torch.float64))
+    turns = turns_of(count, cells, stage, output.foreground.objects.chosen, generator)
+    if not sample:
+        return None, kept, turns
     drawn = {name: torch.stack(parts) for name, parts in noise.items()}
-    return drawn | {"background": behind() if background is None else background}, kept
+    return drawn | {"background": behind() if background is None else background}, kept, turns
 
 
 def assert_equal_in_values_and_gradients(
@@ -75,9 +76,10 @@ def assert_equal_in_values_and_gradients(
         images = torch.stack(
             [images[b, :, tops[b] : tops[b] + patch[0], lefts[b] : lefts[b] + patch[1]] for b in range(len(images))]
         )
-    noise, kept = draw_noise(model, output, stage, sample, generator)
+    noise, kept, turns = draw_noise(model, output, stage, sample, generator)
     assert torch.equal(output.target, images)
-    slow = spair_oracle.spair(slow_model, images, stage, output.foreground.objects.chosen.mask, noise, kept)
+    chosen = present_cells(output.foreground.objects.chosen)
+    slow = spair_oracle.spair(slow_model, images, stage, chosen, noise, kept, turns)
     assert fast.keys() == slow.keys()
     for name, value in slow.items():
         assert fast[name].shape == value.shape, name

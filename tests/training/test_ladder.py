@@ -15,13 +15,14 @@ from typer.testing import CliRunner
 import objectspace
 from objectspace.card import read_card
 from objectspace.cli import app
-from objectspace.config import Recipe
+from objectspace.config import Recipe, StillBackground
 from objectspace.data.dataset import Dataset
 from objectspace.errors import UserError
 from objectspace.recipe_files import build
 from objectspace.training import ladder, loop
 from objectspace.training.leftover import compact_regions
 from objectspace.training.run import Options, train
+from objectspace.training.rungs import rungs
 
 SIDE = 32
 QUIET = lambda line: None  # noqa: E731
@@ -41,6 +42,14 @@ def gradient(random: np.random.Generator) -> NDArray[np.float64]:
     rows, columns = np.mgrid[:SIDE, :SIDE] / (SIDE - 1) - 0.5
     angles = random.uniform(0, 2 * np.pi, 3)
     return 0.35 + 0.45 * np.stack([np.cos(angle) * rows + np.sin(angle) * columns for angle in angles], axis=2)
+
+
+def river(random: np.random.Generator) -> NDArray[np.float64]:
+    """A soft band across the image, its colour, direction and place different in every image: no plane has a middle."""
+    rows, columns = np.mgrid[:SIDE, :SIDE] / (SIDE - 1) - 0.5
+    angle, place = random.uniform(0, np.pi), random.uniform(-0.2, 0.2)
+    across = np.cos(angle) * rows + np.sin(angle) * columns - place
+    return 0.1 + random.uniform(0.4, 0.6, 3) * np.exp(-((across / 0.2) ** 2))[..., None]
 
 
 def with_discs(ground: Ground, root: Path, counts: dict[str, int]) -> Path:
@@ -98,11 +107,40 @@ def test_a_fixed_camera_needs_a_still(climbing: Recipe, tmp_path: Path) -> None:
     assert (settled.model.background.stills, settled.model.background.components) == (1, 0)
 
 
-def test_gradients_that_differ_need_components(climbing: Recipe, tmp_path: Path) -> None:
+def test_gradients_that_differ_need_a_plane_of_colour(climbing: Recipe, tmp_path: Path) -> None:
     name, settled = choice(gradient, climbing, tmp_path)
+    assert name == "one plane of colour an image"
+    background = settled.model.background
+    assert (background.plane, background.flat, background.components) == (True, False, 1)
+    assert settled.training.ladder == 0, "what was settled is fixed"
+
+
+def test_bands_that_differ_need_components(climbing: Recipe, tmp_path: Path) -> None:
+    name, settled = choice(river, climbing, tmp_path)
     assert name in ("one smooth component", "2 components")
     assert not settled.model.background.flat
-    assert settled.training.ladder == 0, "what was settled is fixed"
+    assert not settled.model.background.plane
+
+
+@pytest.mark.parametrize("own", [{"flat": True}, {"plane": True}, {"strong_decoder": True}], ids=str)
+def test_a_rung_draws_in_its_own_way_whatever_the_recipe_s(own: dict[str, bool]) -> None:
+    tried = rungs(StillBackground(components=1, **own), images=1000)
+    ways = {
+        rung.name: [way for way in ("flat", "plane", "strong_decoder") if getattr(rung.background, way)]
+        for rung in tried
+    }
+    assert ways == {
+        "one colour an image": ["flat"],
+        "one plane of colour an image": ["plane"],
+        "one still": [],
+        "8 stills": [],
+        "one smooth component": [],
+        "5 components": [],
+        "a strong decoder": ["strong_decoder"],
+    }
+    assert list(ways)[:2] == ["one colour an image", "one plane of colour an image"], "the weakest first"
+    for rung in tried:
+        StillBackground.model_validate(rung.background.model_dump())
 
 
 def test_only_what_is_compact_may_be_an_object() -> None:

@@ -30,7 +30,9 @@ def test_packed_weights_are_small_and_carry_their_history(run: Path, sprites: Pa
     assert (card.name, card.seed, card.steps, card.machine) == ("mine", 0, 12, "a toy")
     assert card.data_seed == 0
     assert card.failed_starts == 0
-    assert card.minutes >= 0
+    seconds = json.loads((run / "summary.json").read_text())["state"]["seconds"]
+    assert seconds > 0
+    assert card.minutes == round(seconds / 60, 1)
     assert "image_size = [32, 32]" in card.recipe
     assert {"ap50", "ap", "count_error", "mse", "projected_ap"} <= card.metrics.keys()
     assert {"published_ap50", "published_ap", "published_count_error"} <= card.metrics.keys()

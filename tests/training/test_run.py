@@ -15,6 +15,7 @@ from objectspace.errors import UserError
 from objectspace.models import create
 from objectspace.recipe_files import build
 from objectspace.training import checkpoint, loop
+from objectspace.training.directory import prepare
 from objectspace.training.run import Options, train
 from objectspace.training.watch import Vitals
 
@@ -101,6 +102,15 @@ def test_a_run_does_not_overwrite_another(tiny: Recipe, sprites: Path, tmp_path:
         train(tiny, Options(sprites, tmp_path), QUIET)
     with pytest.raises(UserError, match="no run"):
         train(tiny, Options(sprites, tmp_path, resume=True), QUIET)
+
+
+def test_a_run_is_found_again_whatever_its_recipe_says_of_itself(tiny: Recipe, tmp_path: Path) -> None:
+    recipe, said = tiny.model_copy(update={"about": 'a 🚀, "quoted"\nC:\\new\x1b'}), list[str]()
+    assert prepare(tmp_path, recipe, resume=False, say=said.append) == (None, [])
+    assert prepare(tmp_path, recipe, resume=True, say=said.append) == (None, [])
+    assert said == ["there is no whole checkpoint: starting from step 0"]
+    with pytest.raises(UserError, match="the recipe has changed since the run began \\(about"):
+        prepare(tmp_path, tiny, resume=True, say=QUIET)
 
 
 def test_it_stops_after_the_minutes_it_was_given(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:

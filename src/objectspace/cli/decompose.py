@@ -32,7 +32,7 @@ def decompose(
         typer.Option(
             min=0,
             help="Nats that an image must gain by an object for each pixel it draws, and 10 in all: more, and doubles "
-            "go, but faint things too. 0.75 if it is not given.",
+            "go, but faint things too. 0.3 if it is not given.",
         ),
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Images worked on at a time.")] = 16,

@@ -33,4 +33,5 @@ def show(
     ] = None,
 ) -> None:
     """Print the full recipe, defaults and changes included, as TOML."""
-    print(recipe_files.dump(recipe_files.load(name, changes or ())), end="")
+    text = recipe_files.dump(recipe_files.load(name, changes or ()))
+    typer.echo(text.encode(), nl=False)  # TOML is UTF-8, whatever the terminal's encoding

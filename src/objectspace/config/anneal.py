@@ -29,6 +29,8 @@ class Stage:
     own_background: bool = False  # the background learns as if there were no objects, and they take it as it is
     dropped_cells: float = 0.0  # the share of the cells that are switched off at random
     presence_by_evidence: bool = False  # presence learns from what each object gains, not through its sample
+    unexplained_only: bool = False  # in that, an object gains nothing by pixels that the background explains
+    explored_cells: int = 0  # so many absent cells an image are weighed as well, to learn from what they would gain
 
 
 class Anneal(Section):
@@ -50,6 +52,8 @@ class Anneal(Section):
     own_background: Annotated[int, Field(ge=0)] = 0  # ... and until this step it learns as if there were no objects
     dropped_cells: Annealed = Schedule(0.0, 0.0)  # so many cells are switched off at random, in seven images of ten
     evidence_from: Annotated[int, Field(ge=0)] | None = None  # from this step on presence learns from evidence
+    unexplained_only: bool = False  # ... in which it gains nothing by pixels that the background explains ...
+    explored_cells: Annotated[int, Field(ge=0)] = 0  # ... and so many absent cells an image are weighed as well
     fixed_alpha: Annealed | None = None  # the mixing weight is held at this value ...
     fixed_alpha_steps: Annotated[int, Field(ge=0)] = 0  # ... for so many steps
     boundary_weight: Annealed = Schedule(1.0, 1.0)
@@ -83,8 +87,9 @@ class Anneal(Section):
                     raise ValueError(f"{name} must lie between 0 and 1, but is {value}")
         if self.warm_start and self.unknown.at(self.background_first) == 0:
             raise ValueError("warm_start looks at what is unexplained: set unknown above 0")
-        if self.explained_prior is not None and min(self.unknown.values) == 0:
-            raise ValueError("explained_prior looks at what is unexplained: set unknown above 0, to the end")
+        looking = [name for name in ("explained_prior", "explored_cells", "unexplained_only") if getattr(self, name)]
+        if looking and min(self.unknown.values) == 0:
+            raise ValueError(f"{looking[0]} looks at what is unexplained: set unknown above 0, to the end")
         for name in ("temperature", "scale_prior_std", "foreground_sigma", "background_sigma"):
             positive: Schedule | None = getattr(self, name)
             if positive is not None and min(positive.values) <= 0:
@@ -100,6 +105,7 @@ class Anneal(Section):
 
     def at(self, step: int) -> Stage:
         """The values at a training step, counted from 0."""
+        by_evidence = self.evidence_from is not None and step >= self.evidence_from
         return Stage(
             presence_prior=self.presence_prior.at(step),
             scale_prior_mean=self.scale_prior_mean.at(step),
@@ -116,7 +122,9 @@ class Anneal(Section):
             warm=self._warm(step),
             own_background=step < self.own_background,
             dropped_cells=self.dropped_cells.at(step),
-            presence_by_evidence=self.evidence_from is not None and step >= self.evidence_from,
+            presence_by_evidence=by_evidence,
+            unexplained_only=self.unexplained_only and by_evidence,
+            explored_cells=self.explored_cells if by_evidence else 0,
         )
 
     def final(self) -> Stage:

@@ -20,6 +20,7 @@ class Foreground(Section):
     sigma: Positive = 0.15  # standard deviation of a foreground pixel
     premultiplied: bool = True  # the mean is colour times alpha, as in the paper; False: the colour itself
     margin: Share = 0.0  # a glimpse is cut and pasted at `where` times 1 + margin, so that `where` is the object
+    give_way: Share = 0.0  # a cell is absent if a surer one has the same box, by so much IoU; 0: the paper, none is
     scale_prior_std: Positive = 0.1
     presence_weighted_kl: bool = True  # False: the published code's form, see docs/decisions.md
     budget: Whole | None = None  # at most so many objects an image are decoded; None: every cell
@@ -30,6 +31,7 @@ class Foreground(Section):
     glimpse_encoder: Layers = layers((16, 32, 32, 64, 128, 256), (4, 8, 4, 8, 8, 16))  # six layers
     # a smaller glimpse skips some
     glimpse_decoder: Layers = layers((256, 128, 128, 64, 32, 16), (16, 16, 16, 8, 8, 4))
+    dense: tuple[Whole, ...] = ()  # hidden layers of dense glimpse nets in place of the convolutions; none: the paper
 
     def sigma_at(self, stage: Stage) -> float:
         """The stdev of a foreground pixel: the annealed one, where the recipe anneals it."""

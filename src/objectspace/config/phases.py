@@ -22,12 +22,19 @@ from objectspace.config.base import Positive, Section, Whole
 Steps = Annotated[int, Field(ge=0)]
 
 UNKNOWN = 0.1  # left there to the end: shadows may stay unknown
-EXPLAINED = 0.001  # presence prior of cells that the background explains
 FIRST_PRICE = 10.0  # nats that an object must be worth at first
 LARGER = 0.25  # how much larger, in the scale's latent, boxes are at first
+EXPLORED = 4  # absent cells an image that are weighed, too
 SHARPER = 0.7  # what sigmas fall to in `sharpen`
 MODEL = {
-    "foreground": {"sigma": 0.1, "premultiplied": False, "margin": 0.15, "presence_threshold": 0.02},
+    "foreground": {
+        "sigma": 0.1,
+        "premultiplied": False,
+        "margin": 0.15,
+        "presence_threshold": 0.02,
+        "give_way": 0.45,
+        "dense": (384, 384),
+    },
     "background": {"sigma": 0.1},
     "init": {"what_std": 0.2, "alpha_bias": 0.0},
 }  # of models that train by phases
@@ -64,7 +71,6 @@ class Phases(Section):
         scale = math.log(self.size / (1 - self.size))
         anneal = {
             "unknown": UNKNOWN,
-            "explained_prior": EXPLAINED,
             "background_first": self.background,
             "warm_start": self.warm,
             "own_background": sharp,
@@ -73,6 +79,8 @@ class Phases(Section):
             "scale_prior_mean": f"({scale + LARGER:.3f} -> {scale:.3f}):({part(0.2)} -> {part(0.5)})",
             "scale_prior_std": f"({0.7 * self.spread:.3g} -> {self.spread:.3g}):({part(0.3)} -> {part(0.6)})",
             "evidence_from": begin,
+            "unexplained_only": True,
+            "explored_cells": EXPLORED,
             "boundary_stop": 0,
         }
         for name, sigma in sigmas.items():

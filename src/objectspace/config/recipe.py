@@ -27,7 +27,7 @@ class Training(Section):
 
     steps: Whole = 160_000
     batch: Whole = 12
-    clip: Positive = 1.0  # largest gradient norm
+    clip: Annotated[float, Field(gt=0, allow_inf_nan=True)] = 1.0  # largest gradient norm; inf: any
     clip_apart: bool = False  # of presence, the rest of the foreground and the background each, not of all together
     seed: Annotated[int, Field(ge=0)] = 0
     foreground: Optimiser = Optimiser(name="rmsprop", rate=1e-5)

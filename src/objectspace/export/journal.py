@@ -202,7 +202,8 @@ class Journal:
         known = json.loads(before)
         changed = [name for name in {**known, **settings} if known.get(name) != settings.get(name)]
         if changed:
-            list_of = "; ".join(f"{name} was {known.get(name)}, and now is {settings.get(name)}" for name in changed)
+            told = ((name, *(_given(each.get(name)) for each in (known, settings))) for name in changed)
+            list_of = "; ".join(f"{name} was {before}, and now is {now}" for name, before, now in told)
             raise UserError(f"{self.path.parent} was begun differently: {list_of}. Give another --out, or remove it")
 
 
@@ -211,3 +212,7 @@ def safe_name(text: str, longest: int = LONGEST_NAME) -> str:
     text = unicodedata.normalize("NFC", text)
     safe = "".join(letter if letter.isalnum() or letter in "-_.() " else "_" for letter in text)
     return safe.encode()[:longest].decode(errors="ignore").strip(". ") or "image"
+
+
+def _given(value: Any) -> str:
+    return "not given" if value is None else str(value)

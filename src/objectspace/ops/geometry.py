@@ -74,3 +74,11 @@ def from_boxes(boxes: Tensor, height: int, width: int) -> Tensor:
     sides = boxes.new_tensor([width, height])
     low, high = boxes[..., :2] / sides, boxes[..., 2:] / sides
     return torch.cat([high - low, low + high - 1], dim=-1)
+
+
+def overlaps(first: Tensor, second: Tensor) -> Tensor:
+    """Intersection over union of `where`s (..., n, 4) and (..., m, 4): (..., n, m)."""
+    a, b = to_boxes(first, 1, 1).unsqueeze(-2), to_boxes(second, 1, 1).unsqueeze(-3)
+    common = (torch.minimum(a[..., 2:], b[..., 2:]) - torch.maximum(a[..., :2], b[..., :2])).clamp(min=0).prod(-1)
+    areas = first[..., :2].prod(-1).unsqueeze(-1) + second[..., :2].prod(-1).unsqueeze(-2)
+    return common / (areas - common).clamp(min=SMALLEST**2)

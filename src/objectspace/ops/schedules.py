@@ -79,6 +79,6 @@ def _parse_leg(text: str) -> Schedule:
             f"{text!r} is no schedule: write a number, or (m -> n):(p -> q), as in (2.5 -> 0.5):(0 -> 20000)"
         )
     start, end, begin, finish = (float(group) for group in match.groups())
-    if begin != int(begin) or finish != int(finish):
+    if not (begin.is_integer() and finish.is_integer()):  # which infinity is not
         raise ValueError(f"{text!r}: a schedule's steps must be whole numbers")
     return Schedule(start, end, int(begin), int(finish))

@@ -87,11 +87,13 @@ class Result:
 
 def rungs(own: StillBackground, images: int) -> list[Rung]:
     """The backgrounds to try, weakest first; with the widths of the recipe's `own`, for so many training images."""
-    plain = own.model_copy(update={"stills": 0, "still_things": "background", "flat": False, "strong_decoder": False})
+    ways = {"flat": False, "plane": False, "strong_decoder": False}
+    plain = own.model_copy(update={"stills": 0, "still_things": "background", **ways})
     several = own.components if own.components > 1 else COMPONENTS
     stills = [count for count in STILLS if count == 1 or images >= IMAGES_A_STILL * count]
     return [
         Rung("one colour an image", plain.model_copy(update={"components": 1, "flat": True})),
+        Rung("one plane of colour an image", plain.model_copy(update={"components": 1, "plane": True})),
         *(
             Rung(
                 "one still" if count == 1 else f"{count} stills",

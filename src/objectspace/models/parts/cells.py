@@ -4,7 +4,7 @@ Shapes: B images, N cells (row by row), M chosen cells, F features.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -64,6 +64,10 @@ class Hints:
     motion: Tensor | None = None  # (B, H, W) pixels that move
     unexplained: Tensor | None = None  # (B, H, W) how likely it is that the background does not explain a pixel
 
+    def candidates(self, cell: int) -> Tensor | None:
+        """The cells (B, N) of `cell` pixels in which the background leaves something unexplained, if that is known."""
+        return None if self.unexplained is None else _any_in_cell(self.unexplained > 0.5, cell)
+
     def presence_prior(self, stage: Stage, cell: int) -> Tensor | float:
         """How likely cells of `cell` pixels are to hold an object: the same for all, or (B, N).
 
@@ -94,6 +98,7 @@ class Chosen:
     flat: Tensor  # (M,) into the B N cells, rising
     image: Tensor  # (M,) which image each belongs to
     mask: Tensor | None  # (B, N), None: all of them
+    explored: Tensor | None = None  # (M,) those that are absent and only weighed; None: none of them
 
 
 def choose(presence: Tensor, budget: int | None, threshold: float, kept: Tensor | None = None) -> Chosen:
@@ -115,6 +120,17 @@ def choose(presence: Tensor, budget: int | None, threshold: float, kept: Tensor 
     return _chosen(mask)
 
 
+def explore(chosen: Chosen, candidates: Tensor, most: int, generator: torch.Generator | None) -> Chosen:
+    """The chosen cells and, at random, at most so many more of each image's candidates (B, N), which stay absent."""
+    if chosen.mask is None or most == 0:
+        return chosen
+    draw = torch.rand(candidates.shape, generator=generator, device=candidates.device)
+    draw, numbers = draw.masked_fill(chosen.mask | ~candidates, -1.0).topk(min(most, draw.shape[1]), dim=1)
+    more = torch.zeros_like(chosen.mask).scatter(1, numbers, draw >= 0)
+    both = _chosen(chosen.mask | more)
+    return replace(both, explored=more.flatten()[both.flat])
+
+
 def above(probability: Tensor, threshold: float) -> Chosen:
     """The cells whose presence probability (B, N) exceeds `threshold`."""
     return _chosen(probability > threshold)
@@ -126,11 +142,12 @@ def _chosen(mask: Tensor) -> Chosen:
 
 
 class CellHeads(nn.Module):
-    """Features (B, F, rows, columns) -> the cells' latents."""
+    """Features (B, F, rows, columns) -> the cells' latents; cells give way to surer ones as `give_way` says."""
 
-    def __init__(self, features: int, grid: tuple[int, int]) -> None:
+    def __init__(self, features: int, grid: tuple[int, int], give_way: float = 0.0) -> None:
         super().__init__()
         self.grid = grid
+        self.give_way = give_way
         self.z_pres_net = nn.Conv2d(features, 1, 1)
         self.z_depth_net = nn.Conv2d(features, 2, 1)
         self.z_scale_net = nn.Conv2d(features, 4, 1)
@@ -146,18 +163,38 @@ class CellHeads(nn.Module):
     ) -> Cells:
         """The latents; `to_where` places them where the features are not those of the whole grid."""
         logits = PRESENCE_LIMIT * _per_cell(self.z_pres_net(features)).squeeze(-1).tanh()  # (B, N)
+        scales, shifts = _per_cell(self.z_scale_net(features)), _per_cell(self.z_shift_net(features))  # (B, N, 4) each
+        if self.give_way:
+            means = (to_where or self._to_where)(scales[..., :2].detach(), shifts[..., :2].detach())
+            logits = logits.masked_fill(giving_way(logits.detach(), means, self.give_way), -PRESENCE_LIMIT)
         if sample:
             presence = sample_relaxed_bernoulli(logits, temperature, generator)
         else:
             presence = torch.sigmoid(logits / temperature)
         depth = gaussian(_per_cell(self.z_depth_net(features)), sample, generator)
-        scale = gaussian(_per_cell(self.z_scale_net(features)), sample, generator)
-        shift = gaussian(_per_cell(self.z_shift_net(features)), sample, generator)
+        scale, shift = gaussian(scales, sample, generator), gaussian(shifts, sample, generator)
         where = (to_where or self._to_where)(scale.value, shift.value)
         return Cells(logits, presence, scale, shift, depth, where)
 
     def _to_where(self, scale: Tensor, shift: Tensor) -> Tensor:
         return geometry.to_where(scale, shift, *self.grid)
+
+
+def giving_way(logits: Tensor, where: Tensor, least: float) -> Tensor:
+    """The cells (B, N) that give way: those whose box overlaps that of a surer cell, which stays, by an IoU of `least`.
+
+    Of all cells, logits (B, N) and where (B, N, 4), the surest stays, then the surest that does not overlap it, and so
+    on, as if cells spoke up in that order. Of equally sure ones, as saturated ones are, the first speaks first.
+    """
+    turn = logits.argsort(dim=1, descending=True, stable=True).argsort(dim=1)  # (B, N) of each cell
+    overlaps = geometry.overlaps(where, where) >= least  # (B, N, N)
+    rivals = overlaps & (turn.unsqueeze(1) < turn.unsqueeze(2))  # [i, j]: j speaks up before i, of the same thing
+    gone = torch.zeros_like(logits, dtype=torch.bool)
+    for _ in range(logits.shape[1]):  # settles after as many rounds as the longest chain of rivals has links
+        before, gone = gone, (rivals & ~gone.unsqueeze(1)).any(2)
+        if torch.equal(before, gone):
+            break
+    return gone
 
 
 def gaussian(parameters: Tensor, sample: bool, generator: torch.Generator | None, least_std: float = 0.0) -> Gaussian:

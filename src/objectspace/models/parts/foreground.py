@@ -13,10 +13,21 @@ from torch import Tensor, nn
 
 from objectspace.config import Foreground as Config
 from objectspace.config import Stage
-from objectspace.models.parts.cells import CellHeads, Cells, Chosen, Gaussian, Hints, above, choose, gaussian
+from objectspace.models.parts.cells import (
+    PRESENCE_LIMIT,
+    CellHeads,
+    Cells,
+    Chosen,
+    Gaussian,
+    Hints,
+    above,
+    choose,
+    explore,
+    gaussian,
+)
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.encoder import ImageEncoder
-from objectspace.models.parts.glimpses import GlimpseDecoder, GlimpseEncoder
+from objectspace.models.parts.glimpses import glimpse_nets
 from objectspace.ops import geometry
 from objectspace.ops.boundary import boundary_map, boundary_penalty
 from objectspace.ops.compositing import Composite, colour_of, composite
@@ -51,6 +62,7 @@ class ForegroundOutput:
     cells: Cells
     objects: Objects
     kl: dict[str, Tensor]  # (B,) each
+    prior: Tensor  # (B, N) of presence
     cost: Tensor  # (M,) nats that an object's own latents cost if it is there, without gradient
     boundary: Tensor  # (B,), zero when it is switched off
 
@@ -64,9 +76,8 @@ class Foreground(nn.Module):
         self.config = config
         self.cell = image_size[0] // config.grid[0]  # pixels
         self.encoder = ImageEncoder(config, cell=self.cell)
-        self.heads = CellHeads(self.encoder.outputs + context, config.grid)
-        self.glimpse_encoder = GlimpseEncoder(config)
-        self.glimpse_decoder = GlimpseDecoder(config)
+        self.heads = CellHeads(self.encoder.outputs + context, config.grid, config.give_way)
+        self.glimpse_encoder, self.glimpse_decoder = glimpse_nets(config)
 
     def forward(
         self,
@@ -78,12 +89,13 @@ class Foreground(nn.Module):
     ) -> ForegroundOutput:
         """`hints` say where objects are likely."""
         kept = self._drop(images, stage.dropped_cells, generator)
-        cells, objects = self.infer(images, stage.temperature, sample, generator, kept)
+        cells, objects = self.infer(images, stage, sample, generator, kept, hints.candidates(self.cell))
         if stage.presence_by_evidence:
             cells = replace(cells, presence=cells.presence.detach())
             objects = replace(objects, presence=objects.presence.detach())
         layers = self.lay(objects, cells.presence.shape[1], (images.shape[0], *images.shape[2:]))
-        kl, cost = self._kl(cells, objects, stage, hints.presence_prior(stage, self.cell), kept)
+        prior = hints.presence_prior(stage, self.cell)
+        kl, cost = self._kl(cells, objects, stage, prior, kept)
         return ForegroundOutput(
             image=layers.image,
             mean=layers.image if self.config.premultiplied else colour_of(layers.image, layers.alpha),
@@ -91,6 +103,7 @@ class Foreground(nn.Module):
             cells=cells,
             objects=objects,
             kl=kl,
+            prior=torch.as_tensor(prior, dtype=images.dtype, device=images.device).expand_as(cells.presence),
             cost=cost,
             boundary=self._boundary(objects, layers.alpha, stage),
         )
@@ -98,16 +111,26 @@ class Foreground(nn.Module):
     def infer(
         self,
         images: Tensor,
-        temperature: float,
+        stage: Stage,
         sample: bool,
         generator: torch.Generator | None,
         kept: Tensor | None = None,
+        candidates: Tensor | None = None,
     ) -> tuple[Cells, Objects]:
-        """What every cell proposes, and the objects of the chosen ones among those `kept` (B, N)."""
+        """What every cell proposes, and the objects of the chosen ones among those `kept` (B, N).
+
+        Some `candidates` (B, N) are explored with them: they stay absent, but it is seen what they would draw.
+        """
         budget, threshold = self.config.budget, self.config.presence_threshold
-        return self.look(
-            images, lambda cells: choose(cells.presence, budget, threshold, kept), temperature, sample, generator
-        )
+
+        def pick(cells: Cells) -> Chosen:
+            chosen = choose(cells.presence, budget, threshold, kept)
+            if candidates is None or not stage.explored_cells:
+                return chosen
+            heard = cells.presence_logits > -PRESENCE_LIMIT  # what has given way cannot learn
+            return explore(chosen, candidates & heard, stage.explored_cells, generator)
+
+        return self.look(images, pick, stage.temperature, sample, generator)
 
     def propose(self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None) -> Cells:
         """What every cell proposes."""
@@ -171,6 +194,8 @@ class Foreground(nn.Module):
         where, depth, presence = (
             of_chosen(values, chosen) for values in (cells.where, cells.depth.value.squeeze(-1), cells.presence)
         )
+        if chosen.explored is not None:
+            presence = presence.masked_fill(chosen.explored, 0.0)
         picture, alpha = self.decode(what.value)
         return Objects(chosen, where, self.frame(where), depth, presence, what, picture, alpha, windows)
 
@@ -210,12 +235,16 @@ class Foreground(nn.Module):
         """
         terms = cells.kl(stage, self.config.scale_std_at(stage), prior)
         presence = terms.pop("presence")
+        if stage.presence_by_evidence:
+            presence = presence.detach()
         kl = {"presence": (presence if kept is None else presence * kept).sum(1)}
         what = objects.what.kl(0.0, 1.0)  # (M,)
         cost = sum((of_chosen(term, objects.chosen) for term in terms.values()), what).detach()
         if self.config.presence_weighted_kl:
             mask = objects.chosen.mask
             weight = cells.presence if mask is None else cells.presence * mask
+            if (explored := objects.chosen.explored) is not None:
+                weight = weight.flatten().index_fill(0, objects.chosen.flat[explored], 0.0).view_as(weight)
             terms = {name: term * weight for name, term in terms.items()}
             what = what * objects.presence
         kl |= {name: term.sum(1) for name, term in terms.items()}

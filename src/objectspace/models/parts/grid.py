@@ -3,6 +3,7 @@
 They share the foreground's net, its rendering, and the way to `Scene`s and back. Shapes: B images, C H W image.
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from objectspace.config import GridConfig, Stage
 from objectspace.models.base import Input, Output, SceneModel
@@ -21,7 +23,7 @@ from objectspace.ops.evidence import gains
 from objectspace.ops.mixtures import mix_pixels, share_of_unknown, with_unknown
 from objectspace.scene import Picture, Scene
 
-MOST_EVIDENCE = 200.0  # nats that one object can teach its presence, so that none drowns the others
+TAUGHT = 10.0  # how much what presence is taught counts: a few cells of many hold an object
 
 
 class BackgroundOutput(Protocol):
@@ -43,6 +45,32 @@ class GridOutput(Output):
     background: BackgroundOutput
     alpha: Tensor  # (B, 1, H, W) the mixing weight: the foreground's own, or the fixed one
     unexplained: Tensor  # (B, H, W) how likely it is that nobody explains a pixel
+
+
+def flattered(behind: Tensor, sigma: float, unknown: float) -> Tensor:
+    """Log densities (B, C, H, W) as if the background drew perfectly what it explains: there is nothing to gain there.
+
+    A ground that is a little off everywhere, such as a gradient behind one colour, is no object.
+    """
+    explained = share_of_unknown(with_unknown(behind, unknown), unknown) < 0.5  # (B, H, W)
+    return behind.masked_fill(explained.unsqueeze(1), -math.log(sigma * math.sqrt(2 * math.pi)))
+
+
+def teach_presence(foreground: ForegroundOutput, worth: Tensor, candidates: Tensor | None) -> Tensor:
+    """A term (B,) that teaches presence the posterior which is exact given all other objects.
+
+    There an object is present with probability sigmoid(worth + log odds of the prior), whatever the net says of it: the
+    bound's optimum, and cross-entropy leads to it from anywhere, while the bound's own gradient vanishes where presence
+    has died. `worth` (M,) is that of the chosen cells' objects. Of the others those that the background explains, being
+    no `candidates` (B, N), are absent; the rest learns when it is its turn to be explored.
+    """
+    logits, chosen = foreground.cells.presence_logits, foreground.objects.chosen
+    best = torch.sigmoid(worth + of_chosen(foreground.prior, chosen).logit())
+    taught = F.binary_cross_entropy_with_logits(of_chosen(logits, chosen), best, reduction="none")
+    weighed = torch.zeros_like(logits, dtype=torch.bool).flatten().index_fill(0, chosen.flat, True).view_as(logits)
+    explained = ~weighed if candidates is None else ~weighed & ~candidates
+    absent = (F.softplus(logits) * explained).sum(1)
+    return TAUGHT * absent.index_add(0, chosen.image, taught)
 
 
 class GridModel(SceneModel):
@@ -82,15 +110,17 @@ class GridModel(SceneModel):
         images = images.contiguous(memory_format=torch.channels_last)
         if stage.background_only:
             return self._alone(images, self._behind(images, stage, sample, generator), stage)
-        if stage.own_background or stage.explained_prior is not None:  # what it leaves is looked at before the objects
+        looked_at = stage.presence_by_evidence or stage.explained_prior is not None
+        if stage.own_background or looked_at:  # what it leaves is looked at before the objects
             background = self._behind(images, stage, sample, generator)
             leftover = share_of_unknown(with_unknown(background.log_density.detach(), stage.unknown), stage.unknown)
-            hints = Hints(motion, leftover if stage.explained_prior is not None else None)
+            hints = Hints(motion, leftover if looked_at else None)
             foreground = self.foreground(images, stage, sample, generator, hints)
         else:
-            foreground = self.foreground(images, stage, sample, generator, Hints(motion))  # objects on nothing
+            hints = Hints(motion)
+            foreground = self.foreground(images, stage, sample, generator, hints)  # objects on nothing
             background = self._behind(images, stage, sample, generator)
-        return self._mix(images, foreground, background, stage)
+        return self._mix(images, foreground, background, hints, stage)
 
     def warm_start(
         self, images: Tensor, stage: Stage, *, sample: bool = True, generator: torch.Generator | None = None
@@ -104,7 +134,12 @@ class GridModel(SceneModel):
         return replace(alone, log_likelihood=lesson.log_likelihood, kl=lesson.kl, objects=regions, notes=alone.notes)
 
     def _mix(
-        self, images: Tensor, foreground: ForegroundOutput, background: BackgroundOutput, stage: Stage
+        self,
+        images: Tensor,
+        foreground: ForegroundOutput,
+        background: BackgroundOutput,
+        hints: Hints,
+        stage: Stage,
     ) -> GridOutput:
         """Objects over the background: the bound, and what training adds to it."""
         behind, behind_kl, penalties = background.log_density, dict(background.kl), {"boundary": foreground.boundary}
@@ -118,7 +153,9 @@ class GridModel(SceneModel):
         sigma = config.sigma_at(stage)
         log_pixel = mix_pixels(images, foreground.mean, alpha, behind, sigma, stage.unknown, epsilon)  # (B, H, W)
         if stage.presence_by_evidence:
-            penalties["presence_by_evidence"] = self._evidence(images, foreground, behind.detach(), stage)
+            worth = self._worth(images, foreground, behind.detach(), stage)
+            candidates = hints.candidates(self.foreground.cell)
+            penalties["presence_by_evidence"] = teach_presence(foreground, worth, candidates)
         unexplained = share_of_unknown(log_pixel.detach(), stage.unknown)
         return GridOutput(
             target=images,
@@ -134,12 +171,11 @@ class GridModel(SceneModel):
             unexplained=unexplained,
         )
 
-    def _evidence(self, images: Tensor, foreground: ForegroundOutput, behind: Tensor, stage: Stage) -> Tensor:
-        """A term (B,) whose gradient by presence probabilities is minus what each object gains less what it costs.
-
-        Given the other objects that is the bound's derivative; the relaxed sample is a noisy stand-in for it.
-        """
+    def _worth(self, images: Tensor, foreground: ForegroundOutput, behind: Tensor, stage: Stage) -> Tensor:
+        """What the image gains by each object, the others being as they were sampled, less what it costs: (M,)."""
         found, config = foreground.objects, self.config.foreground
+        if stage.unexplained_only:
+            behind = flattered(behind, self.config.background.sigma_at(stage), stage.unknown)
         gained = gains(
             images,
             behind,
@@ -149,15 +185,13 @@ class GridModel(SceneModel):
             found.frame,
             found.depth,
             found.windows,
-            self.config.cells,
+            foreground.cells.presence.shape[1],  # a patch has fewer than the model
             config.sigma_at(stage),
             stage.unknown,
             config.premultiplied,
             self.config.mixture_epsilon,
         )
-        worth = (gained.to(images) - foreground.cost).clamp(-MOST_EVIDENCE, MOST_EVIDENCE)
-        expected = of_chosen(foreground.cells.probability, found.chosen) * worth
-        return -images.new_zeros(len(images)).index_add(0, found.chosen.image, expected)
+        return gained.to(images) - foreground.cost
 
     def _behind(
         self, images: Tensor, stage: Stage, sample: bool, generator: torch.Generator | None

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from objectspace.errors import UserError
 from objectspace.models.base import Input, Output, SceneModel
-from objectspace.models.inputs import as_list, prepare, resize
-from objectspace.models.parts.pictures import Backdrops, evaluating, swap, to_picture
+from objectspace.models.inputs import as_list, prepare
+from objectspace.models.parts.pictures import Backdrops, evaluating, swap, to_picture, to_size
 from objectspace.rle import Mask
 from objectspace.scene import Box, Component, Scene
 
@@ -100,12 +100,12 @@ class MixtureModel(SceneModel):
 
     def _scene(self, parts: Backdrops, height: int, width: int) -> Scene:
         """The scene of one image's components (K, ...) at the size of the image."""
-        owners = resize(parts.masks, (height, width)).argmax(0).cpu().numpy()
+        owners = to_size(parts.masks, (height, width)).argmax(0).cpu().numpy()
         masks = [owners == number for number in range(len(parts.masks))]
         if parts.means is None:
             return Scene(height, width, components=tuple(Component(mask, None, tight(mask)) for mask in masks))
-        pictures = [to_picture(self.config, resize(mean, (height, width))) for mean in parts.means]
-        whole = resize((parts.masks[:, None] * parts.means).sum(0), (height, width))
+        pictures = [to_picture(self.config, to_size(mean, (height, width))) for mean in parts.means]
+        whole = to_size((parts.masks[:, None] * parts.means).sum(0), (height, width))
         return Scene(
             height,
             width,

@@ -2,7 +2,8 @@
 
 A cell reads, beside its features, the latents of the neighbours that have been visited: one hidden layer makes a
 context of them, which joins the features before SPACE's heads. All else (encoder, heads, glimpses, rendering, terms)
-is SPACE's; docs/decisions.md says what the paper leaves open.
+is SPACE's, but that no cell gives way (`give_way`): each can see for itself what is taken. docs/decisions.md says what
+the paper leaves open.
 
 Images may also be patches of whole cells. A cell's shift is in units of cells and its scale a fraction of the model's
 image size, whatever part of an image is looked at: so both mean the same in a patch and in the whole image.

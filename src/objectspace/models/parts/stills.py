@@ -17,6 +17,7 @@ from objectspace.config import StillBackground as Config
 from objectspace.errors import UserError
 from objectspace.models.parts.background import Background, BackgroundOutput
 from objectspace.models.parts.cells import Gaussian
+from objectspace.nn.plane import PlaneDecoder
 from objectspace.ops import stills
 from objectspace.ops.mixtures import mix_shaded
 
@@ -32,6 +33,9 @@ class StillBackground(Background):
     def __init__(self, config: Config, image_size: tuple[int, int]) -> None:
         if config.components:
             super().__init__(config, image_size)
+            if config.plane:
+                size = -(-image_size[0] // config.fraction), -(-image_size[1] // config.fraction)
+                self.component_decoder = PlaneDecoder(config.component_dim, 3, size)
         else:
             nn.Module.__init__(self)
             self.config, self.image_size = config, image_size

@@ -15,9 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from objectspace.models.inputs import resize
 from objectspace.models.parts.drawing import Drawables
-from objectspace.models.parts.pictures import Backdrops
+from objectspace.models.parts.pictures import Backdrops, to_size
 from objectspace.ops.compositing import EMPTY, SHARPNESS, colour_of, shifted_weight
 from objectspace.ops.mixtures import LEVELS, shades
 from objectspace.ops.resample import Windows, paste
@@ -94,8 +93,8 @@ def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0
     density, ground = torch.zeros_like(photos[:, 0]), torch.zeros_like(photos)
     size = photos.shape[2], photos.shape[3]
     for masks, means in zip(backdrops.masks.unbind(1), backdrops.means.unbind(1), strict=True):  # little memory
-        means = means if means.shape[2:] == size else torch.stack([resize(mean, size) for mean in means])
-        weight = resize(masks, size)
+        means = means if means.shape[2:] == size else torch.stack([to_size(mean, size) for mean in means])
+        weight = to_size(masks, size)
         density += weight * _density(photos, means, sigma)
         if shadow:
             ground += weight[:, None] * means
