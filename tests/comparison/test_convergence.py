@@ -1,8 +1,10 @@
 """Runs learn in turns; they are ordinary runs, and go on where they were stopped."""
 
+import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,10 +15,20 @@ from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
 from objectspace.errors import UserError
+from objectspace.training import loop, run
 from objectspace.training.loop import DivergedError
 from objectspace.training.run import Options
 
 SHORT = 0.004  # minutes
+
+
+@pytest.fixture(autouse=True)
+def steady_clock(monkeypatch) -> None:
+    """Time passes as steps are taken, 0.01 s at each look at the clock, so that a busy machine changes nothing."""
+    ticks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: 0.01 * next(ticks))
+    for module in (loop, run):
+        monkeypatch.setattr(module, "time", clock)
 
 
 @pytest.fixture
