@@ -26,6 +26,7 @@ class Stage:
     explained_prior: float | None = None  # None: what the background leaves unexplained is not looked at
     background_only: bool = False  # there are no objects yet
     warm: float | None = None  # how much of the warm start is over, from 0 to 1; None: it is not going on
+    lesson: float = 0.0  # how much what nobody explains goes on teaching places and looks after the warm start
     own_background: bool = False  # the background learns as if there were no objects, and they take it as it is
     dropped_cells: float = 0.0  # the share of the cells that are switched off at random
     presence_by_evidence: bool = False  # presence learns from what each object gains, not through its sample
@@ -50,6 +51,7 @@ class Anneal(Section):
         0  # ... then for so many objects learn from what it leaves unexplained ...
     )
     own_background: Annotated[int, Field(ge=0)] = 0  # ... and until this step it learns as if there were no objects
+    lesson: Annealed = Schedule(0.0, 0.0)  # after the warm start what nobody explains teaches on, with this weight
     dropped_cells: Annealed = Schedule(0.0, 0.0)  # so many cells are switched off at random, in seven images of ten
     evidence_from: Annotated[int, Field(ge=0)] | None = None  # from this step on presence learns from evidence
     unexplained_only: bool = False  # ... in which it gains nothing by pixels that the background explains ...
@@ -85,9 +87,12 @@ class Anneal(Section):
             for value in share.values:
                 if not 0 <= value < 1:
                     raise ValueError(f"{name} must lie between 0 and 1, but is {value}")
+        if min(self.lesson.values) < 0:
+            raise ValueError(f"lesson is a weight, at least 0, but is {min(self.lesson.values)}")
         if self.warm_start and self.unknown.at(self.background_first) == 0:
             raise ValueError("warm_start looks at what is unexplained: set unknown above 0")
         looking = [name for name in ("explained_prior", "explored_cells", "unexplained_only") if getattr(self, name)]
+        looking += ["lesson"] if max(self.lesson.values) > 0 else []
         if looking and min(self.unknown.values) == 0:
             raise ValueError(f"{looking[0]} looks at what is unexplained: set unknown above 0, to the end")
         for name in ("temperature", "scale_prior_std", "foreground_sigma", "background_sigma"):
@@ -120,6 +125,7 @@ class Anneal(Section):
             explained_prior=_at(self.explained_prior, step),
             background_only=step < self.background_first,
             warm=self._warm(step),
+            lesson=self.lesson.at(step) if step >= self.objects_from else 0.0,
             own_background=step < self.own_background,
             dropped_cells=self.dropped_cells.at(step),
             presence_by_evidence=by_evidence,

@@ -81,6 +81,7 @@ class Phases(Section):
             "evidence_from": begin,
             "unexplained_only": True,
             "explored_cells": EXPLORED,
+            "lesson": 1.0,
             "boundary_stop": 0,
         }
         for name, sigma in sigmas.items():

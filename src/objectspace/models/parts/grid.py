@@ -120,7 +120,7 @@ class GridModel(SceneModel):
             hints = Hints(motion)
             foreground = self.foreground(images, stage, sample, generator, hints)  # objects on nothing
             background = self._behind(images, stage, sample, generator)
-        return self._mix(images, foreground, background, hints, stage)
+        return self._mix(images, foreground, background, hints, stage, sample, generator)
 
     def warm_start(
         self, images: Tensor, stage: Stage, *, sample: bool = True, generator: torch.Generator | None = None
@@ -140,6 +140,8 @@ class GridModel(SceneModel):
         background: BackgroundOutput,
         hints: Hints,
         stage: Stage,
+        sample: bool,
+        generator: torch.Generator | None,
     ) -> GridOutput:
         """Objects over the background: the bound, and what training adds to it."""
         behind, behind_kl, penalties = background.log_density, dict(background.kl), {"boundary": foreground.boundary}
@@ -157,6 +159,9 @@ class GridModel(SceneModel):
             candidates = hints.candidates(self.foreground.cell)
             penalties["presence_by_evidence"] = teach_presence(foreground, worth, candidates)
         unexplained = share_of_unknown(log_pixel.detach(), stage.unknown)
+        if stage.lesson:
+            taught = warm.missed(self, images, unexplained, foreground.cells, stage, sample, generator)
+            penalties["lesson"] = stage.lesson * taught
         return GridOutput(
             target=images,
             reconstruction=alpha * foreground.mean + (1 - alpha) * background.image,

@@ -1,10 +1,11 @@
 """The warm start: what the background leaves unexplained teaches the foreground its first objects.
 
-Connected regions of unexplained pixels serve as boxes, masks and looks. The cell at a region's centre learns to be
-present and where the region is; the glimpse nets learn to draw what is inside its mask. `what` is hardly charged for at
-first: with its full price it falls to the prior before the decoder has learned to use it, and the objects die later.
-Nothing here is a bound, and the background learns nothing. Shapes: B images, N cells, M regions, C H W image,
-g the glimpse's side, D what.
+Connected regions of unexplained pixels serve as boxes, masks and looks. The cell nearest to a region's centre learns to
+be present and where the region is, and of two regions that want one cell the other one's neighbour does; the glimpse
+nets learn to draw what is inside its mask. `what` is hardly charged for at first: with its full price it falls to the
+prior before the decoder has learned to use it, and the objects die later. Later on what nobody explains goes on
+teaching places and looks, but not presence. Nothing here is a bound, and the background learns nothing. Shapes:
+B images, N cells, M regions, C H W image, g the glimpse's side, D what.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -34,6 +37,9 @@ PLACE_STD = 0.25  # how exactly a region's place is taught, in the latents' unit
 PRESENCE = 10.0  # presence counts so many times: a few cells of many are present
 LARGEST = 0.25  # a region that covers more of the image than this is no object
 LEAST_PIXELS = 4
+REACH = 0.97  # of a cell: how far from its own centre a cell is taught to hold a region's; one cell is the most it can
+MISSED = 1 / 3  # of the side of an object that is expected: smaller regions are slivers, and no missed objects
+_FAR = 1e6
 
 
 @dataclass(frozen=True)
@@ -83,19 +89,44 @@ def learn(
     return Lesson(targets, per_image(drawn), kl | {name: per_image(term) for name, term in placed.items()})
 
 
-def find_targets(images: Tensor, unexplained: Tensor, foreground: Foreground) -> Targets:
-    """The regions of unexplained pixels (B, H, W) as what cells should hold; of two in one cell the larger."""
+def missed(
+    model: GridModel,
+    images: Tensor,
+    unexplained: Tensor,
+    cells: Cells,
+    stage: Stage,
+    sample: bool,
+    generator: torch.Generator | None,
+) -> Tensor:
+    """What regions of images (B, C, H, W) that nobody explains (B, H, W) teach cells that hold nothing: (B,)."""
+    foreground, (height, width) = model.foreground, images.shape[2:]
+    side = MISSED * torch.sigmoid(torch.tensor(stage.scale_prior_mean)).item()
+    least = max(LEAST_PIXELS, round(side * height * side * width))
+    targets = find_targets(images, unexplained, foreground, least, cells.probability > 0.5)
+    drawn, what = _draw(foreground, images, targets, model.config.foreground.sigma_at(stage), sample, generator)
+    terms = sum(_place(cells, targets).values(), what - drawn)
+    return images.new_zeros(len(images)).index_add(0, targets.image, terms)
+
+
+def find_targets(
+    images: Tensor,
+    unexplained: Tensor,
+    foreground: Foreground,
+    least_pixels: int = LEAST_PIXELS,
+    taken: Tensor | None = None,
+) -> Targets:
+    """The regions of unexplained pixels (B, H, W) as what cells should hold that are not `taken` (B, N) yet."""
     height, width = unexplained.shape[1:]
     rows, columns = height // foreground.cell, width // foreground.cell
-    pictures = images.permute(0, 2, 3, 1).float().cpu().numpy()
+    pictures = images.detach().permute(0, 2, 3, 1).float().cpu().numpy()
+    others = np.zeros((len(images), rows * columns), np.bool_) if taken is None else taken.cpu().numpy()
     found: dict[int, tuple[int, Region]] = {}
     for number, (left, picture) in enumerate(zip(unexplained.cpu().numpy(), pictures, strict=True)):
-        for region in find_regions(left, picture, least_pixels=LEAST_PIXELS):
-            x0, y0, x1, y1 = region.box
-            row, column = int((y0 + y1) / 2) // foreground.cell, int((x0 + x1) / 2) // foreground.cell
-            cell = (number * rows + min(row, rows - 1)) * columns + min(column, columns - 1)
-            if region.area <= LARGEST * height * width and (cell not in found or region.area > found[cell][1].area):
-                found[cell] = number, region
+        regions = find_regions(left, picture, least_pixels=least_pixels)
+        regions = [region for region in regions if region.area <= LARGEST * height * width]
+        for region, cell in zip(regions, _cells_of(regions, foreground.cell, columns, others[number]), strict=True):
+            if cell is not None:
+                found[number * rows * columns + cell] = number, region
     order = sorted(found)
     boxes = np.array([found[cell][1].box for cell in order], np.float64).reshape(-1, 4)
     masks = np.zeros((len(order), 1, height, width), np.float32)
@@ -113,6 +144,21 @@ def find_targets(images: Tensor, unexplained: Tensor, foreground: Foreground) ->
         shift=shift.to(images),
         masks=torch.from_numpy(masks).to(images),
     )
+
+
+def _cells_of(regions: list[Region], side: int, columns: int, taken: NDArray[np.bool_]) -> list[int | None]:
+    """Which of the cells (N,) of `side` pixels is to hold each region: all as near as can be, and each one's own."""
+    cells = np.arange(len(taken))
+    centres = np.stack([cells % columns, cells // columns], axis=1) + 0.5
+    boxes = np.array([region.box for region in regions], np.float64).reshape(-1, 4)
+    off = (boxes[:, None, :2] + boxes[:, None, 2:]) / (2 * side) - centres  # (regions, N, 2) in cells
+    distance = np.square(off).sum(2)
+    distance[(np.abs(off).max(2) > REACH) | taken] = _FAR
+    chosen: list[int | None] = [None] * len(regions)
+    for region, cell in zip(*linear_sum_assignment(distance), strict=True):
+        if distance[region, cell] < _FAR:
+            chosen[region] = int(cell)
+    return chosen
 
 
 def _draw(
