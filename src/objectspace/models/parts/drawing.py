@@ -27,6 +27,7 @@ class Drawables:
     picture: Tensor  # (M, C, g, g)
     alpha: Tensor  # (M, 1, g, g)
     cost: Tensor  # (M,) nats that its latents cost
+    held: Tensor  # (M,) whether a cell holds it; others were found by a second look
 
     def __len__(self) -> int:
         return len(self.where)

@@ -156,6 +156,7 @@ class Foreground(nn.Module):
             picture=found.picture,
             alpha=found.alpha,
             cost=sum(own, found.what.kl(0.0, 1.0)),
+            held=torch.ones_like(found.chosen.image, dtype=torch.bool),
         )
 
     def look(

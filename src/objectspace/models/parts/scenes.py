@@ -22,6 +22,7 @@ from objectspace.models.inputs import Prepared, as_list, prepare
 from objectspace.models.parts import worth
 from objectspace.models.parts.drawing import Drawables, draw
 from objectspace.models.parts.pictures import Backdrops, evaluating, swap, to_bytes, to_picture, to_size
+from objectspace.models.parts.second_look import join, look_again
 from objectspace.models.parts.visible import SHARPEST, Look, Visible, look
 from objectspace.ops import geometry
 from objectspace.ops.compositing import Composite
@@ -46,6 +47,7 @@ class Wanted:
     background: bool = True
     pictures: bool = True
     published: bool = False
+    again: bool = True
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def render(model: GridModel, scene: Scene) -> Picture:
             picture=picture,
             alpha=alpha,
             cost=like.new_zeros(len(what)),
+            held=torch.ones(len(what), dtype=torch.bool, device=like.device),
         )
         background = torch.from_numpy(scene.background.copy()).to(like).permute(2, 0, 1) / 255
         layers = draw(objects, _cells(model), (1, *size))
@@ -155,7 +158,7 @@ def sample(model: GridModel, count: int, generator: torch.Generator | None, obje
             image = torch.zeros(len(what), dtype=torch.long, device=like.device)
             frame, presence = model.foreground.frame(where), torch.ones_like(depth)
             looks, cost = model.foreground.decode(what), torch.zeros_like(depth)
-            drawn = Drawables(image, where, frame, depth, presence, what, *looks, cost)
+            drawn = Drawables(image, where, frame, depth, presence, what, *looks, cost, present[present])
             backdrops = model.generate_background(generator)
             layers = draw(drawn, _cells(model), (1, *model.config.image_size))
             photo = _over(model, layers, backdrops.image)
@@ -174,6 +177,8 @@ def _infer(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> Fo
     if wanted.price is None or wanted.published:
         return Found(objects, backdrops, worth.worth(model, objects, images, behind))
     objects, evidence, prices = worth.prune(model, objects, images, behind, wanted.price)
+    if wanted.again and model.final.unknown and len(more := look_again(model, objects, images, behind)):
+        objects, evidence, prices = worth.prune(model, join(objects, more), images, behind, wanted.price)
     return Found(objects, backdrops, evidence, prices)
 
 

@@ -8,6 +8,7 @@ image.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -62,9 +63,12 @@ def prune(
 ) -> tuple[Drawables, Tensor, Tensor]:
     """The objects that are worth `price` nats for each pixel that they draw; what they are worth, and that price (M,).
 
-    Of those that are not, the least worthy among any that overlap goes first.
+    Those that no cell holds pay for a whole object. Of those that are not worth it, the least worthy among any that
+    overlap goes first.
     """
-    prices = (price * pixels_drawn(objects, (images.shape[2], images.shape[3]))).clamp(min=LEAST_PRICE)
+    size = images.shape[2], images.shape[3]
+    pixels = torch.maximum(pixels_drawn(objects, size), ~objects.held * expected_pixels(model, size))
+    prices = (price * pixels).clamp(min=LEAST_PRICE)
     evidence = worth(model, objects, images, behind)
     while len(gone := _least(objects, evidence - prices)):
         changed = objects.image[gone]
@@ -73,6 +77,12 @@ def prune(
         again = torch.isin(objects.image, changed).nonzero().flatten()
         evidence = evidence.index_copy(0, again, worth(model, objects[again], images, behind))
     return objects, evidence, prices
+
+
+def expected_pixels(model: GridModel, size: tuple[int, int]) -> float:
+    """How many pixels of a canvas H, W the box of an object has, by the prior of its scale."""
+    side = 1 / (1 + math.exp(-model.final.scale_prior_mean))
+    return side * size[0] * side * size[1]
 
 
 def pixels_drawn(objects: Drawables, size: tuple[int, int]) -> Tensor:
