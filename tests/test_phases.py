@@ -58,6 +58,7 @@ def test_a_plan_s_phases_follow_one_another() -> None:
     assert [stage.presence_by_evidence for stage in stages] == [False] * 60 + [True] * 180
     assert [stage.unexplained_only for stage in stages] == [False] * 60 + [True] * 180
     assert [stage.explored_cells for stage in stages] == [0] * 60 + [4] * 180
+    assert [stage.lesson for stage in stages] == [0.0] * 60 + [1.0] * 180
     assert {stage.unknown for stage in stages} == {0.1}
     assert {stage.explained_prior for stage in stages} == {None}
     assert stages[40].warm == 0
@@ -204,7 +205,7 @@ def test_the_factor_that_sigmas_once_had_is_read_where_it_means_nothing() -> Non
 
 @pytest.mark.parametrize("unknown", [0, "(0.1 -> 0.0):(5 -> 9)"])
 @pytest.mark.parametrize(
-    "looks", [{"explained_prior": 0.01}, {"explored_cells": 4}, {"unexplained_only": True}], ids=str
+    "looks", [{"explained_prior": 0.01}, {"explored_cells": 4}, {"unexplained_only": True}, {"lesson": 0.5}], ids=str
 )
 def test_what_looks_at_the_unknown_needs_it(looks: dict[str, Any], unknown: Any) -> None:
     with pytest.raises(UserError, match=f"{next(iter(looks))} looks at what is unexplained: set unknown above 0"):

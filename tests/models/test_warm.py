@@ -71,14 +71,25 @@ def test_its_latents_give_its_box_back():
     torch.testing.assert_close(geometry.to_boxes(targets.where, 32, 48), given, rtol=1e-5, atol=1e-4)
 
 
-def test_of_two_in_one_cell_the_larger_is_taken():
-    for boxes in [(0, 8, 8, 11, 10), (0, 12, 11, 16, 16)], [(0, 8, 8, 12, 13), (0, 13, 14, 16, 16)]:
-        targets = find(unexplained(*boxes))
-        larger = max(boxes, key=lambda box: (box[3] - box[1]) * (box[4] - box[2]))
-        assert targets.cell.tolist() == [7]
-        torch.testing.assert_close(
-            geometry.to_boxes(targets.where, 32, 48), torch.tensor([larger[1:]], dtype=torch.float32)
-        )
+def test_of_two_in_one_cell_the_one_further_off_its_middle_goes_to_a_neighbour():
+    first, second = (0, 8, 8, 11, 10), (0, 10, 11, 15, 14)
+    targets = find(unexplained(first, second))
+    assert targets.cell.tolist() == [1, 7]  # above, and their own
+    boxes = geometry.to_boxes(targets.where, 32, 48)
+    torch.testing.assert_close(boxes, torch.tensor([first[1:], second[1:]], dtype=torch.float32))
+    assert (targets.shift.tanh().abs() < warm.REACH).all()
+
+
+def test_a_region_is_left_out_when_every_cell_within_reach_is_taken():
+    left, taken = unexplained((0, 17, 9, 22, 15)), torch.zeros(2, 24, dtype=torch.bool)
+    own = find(left).cell.item()
+    taken[0, own] = True
+    foreground = SimpleNamespace(cell=8)
+    images = torch.rand(2, 3, 32, 48)
+    beside = warm.find_targets(images, left, foreground, taken=taken).cell.item()  # type: ignore[arg-type]
+    assert beside == own + 1 or beside == own - 1 or abs(beside - own) == 6
+    taken[0] = True
+    assert len(warm.find_targets(images, left, foreground, taken=taken).cell) == 0  # type: ignore[arg-type]
 
 
 def test_what_covers_too_much_or_too_little_is_no_object():
@@ -211,6 +222,49 @@ def test_discs_are_found_after_the_warm_start_alone():
 def overlap(box: np.ndarray, other: np.ndarray) -> float:
     inner = np.clip(np.minimum(box[2:], other[2:]) - np.maximum(box[:2], other[:2]), 0, None).prod()
     return float(inner / ((box[2:] - box[:2]).prod() + (other[2:] - other[:2]).prod() - inner))
+
+
+LESSON = replace(STAGE, warm=None, lesson=1.0, scale_prior_mean=-1.2)
+
+
+def off(model: GridModel) -> GridModel:
+    """The model with every cell absent."""
+    with torch.no_grad():
+        model.foreground.heads.z_pres_net.weight.zero_()
+        model.foreground.heads.z_pres_net.bias.fill_(-3)
+    return model
+
+
+def test_what_nobody_explains_goes_on_teaching_places_and_looks_but_not_presence():
+    model, (images, _) = off(on_plain_ground()), discs(4, 0)
+    output = model(images, LESSON, sample=False)
+    assert (output.penalties["lesson"] > 0).all()
+    output.penalties["lesson"].sum().backward()
+    moved = {name for name, each in model.named_parameters() if each.grad is not None and each.grad.any()}
+    heads = {f"foreground.heads.z_{name}_net.weight" for name in ("scale", "shift", "depth")}
+    assert heads | {"foreground.glimpse_encoder.enc_what.weight"} <= moved
+    assert not any("z_pres_net" in name or name.startswith("background.") for name in moved)
+
+
+def test_the_bound_does_not_see_the_lesson():
+    model, (images, _) = off(on_plain_ground()), discs(4, 0)
+    with_it, without = (model(images, stage, sample=False) for stage in (LESSON, replace(LESSON, lesson=0.0)))
+    assert "lesson" not in without.penalties
+    assert torch.equal(with_it.elbo, without.elbo)
+    torch.testing.assert_close(with_it.loss, without.loss + with_it.penalties["lesson"])
+
+
+def test_slivers_and_cells_that_hold_something_are_taught_nothing():
+    model = off(on_plain_ground())
+    images = GROUND[None, :, None, None].expand(1, 3, 32, 32).clone()
+    images[:, :, 4:9, 20] = 1.0  # 5 pixels of 10 x 10 / 9 that are asked for
+    assert model(images, LESSON, sample=False).penalties["lesson"].item() == 0
+    images[:, :, 4:12, 20:24] = 1.0
+    assert model(images, LESSON, sample=False).penalties["lesson"].item() > 0
+    cells = model.foreground.propose(images, 1.0, False, None)
+    present = replace(cells, presence_logits=torch.full_like(cells.presence_logits, 3.0))
+    left = (images[:, 0] > 0.9).float()
+    assert warm.missed(model, images, left, present, LESSON, False, None).item() == 0
 
 
 def test_models_without_cells_have_no_warm_start():

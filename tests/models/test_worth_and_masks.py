@@ -34,6 +34,7 @@ def drawables(boxes: list[list[float]], colours: list[tuple[float, float, float]
         picture=torch.tensor(colours, dtype=dtype).reshape(count, 3, 1, 1).expand(count, 3, 8, 8),
         alpha=torch.full((count, 1, 8, 8), 0.97, dtype=dtype),
         cost=torch.full((count,), 5.0, dtype=dtype),
+        held=torch.ones(count, dtype=torch.bool),
     )
 
 

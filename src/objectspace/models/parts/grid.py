@@ -242,6 +242,7 @@ class GridModel(SceneModel):
         pictures: bool = True,
         price: float | None = scenes.PRICE,
         published: bool = False,
+        second_look: bool = True,
         batch: int = 16,
     ) -> list[Scene]:
         """Take images apart: PIL images, paths, uint8 arrays (H, W, 3) or float tensors (3, H, W) of any sizes.
@@ -252,6 +253,10 @@ class GridModel(SceneModel):
         weighed again, so that of two that draw the same thing one stays. Those of which no pixel is seen are dropped,
         too. Without a price (None) every cell above the threshold is there, and its score is its presence probability.
 
+        What is then left unexplained is looked at again, unless `second_look` is False: a region of it is an object if
+        the glimpse nets draw it so well that it is worth the price of a whole one. That needs a price, and a model that
+        knows the unknown.
+
         Masks are made of the image as given: a pixel is an object's if that explains it better than everything else
         together. Boxes and masks are in the pixels of the image as given.
 
@@ -260,7 +265,7 @@ class GridModel(SceneModel):
         What is not asked for is not made. Without `background` there are no components, no background and no
         reconstruction; without `pictures` there are boxes, masks and latents only. What is left stays the same.
         """
-        wanted = scenes.Wanted(threshold, price, background, pictures, published)
+        wanted = scenes.Wanted(threshold, price, background, pictures, published, second_look)
         return scenes.decompose(self, images, wanted, batch)
 
     def decompose_published(self, images: Input | Sequence[Input]) -> list[Scene]:

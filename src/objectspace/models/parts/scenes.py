@@ -47,7 +47,7 @@ class Wanted:
     background: bool = True
     pictures: bool = True
     published: bool = False
-    again: bool = True
+    second_look: bool = True  # at what is left unexplained, where there is a price
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,10 @@ def _infer(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> Fo
     if wanted.price is None or wanted.published:
         return Found(objects, backdrops, worth.worth(model, objects, images, behind))
     objects, evidence, prices = worth.prune(model, objects, images, behind, wanted.price)
-    if wanted.again and model.final.unknown and len(more := look_again(model, objects, images, behind)):
-        objects, evidence, prices = worth.prune(model, join(objects, more), images, behind, wanted.price)
+    if wanted.second_look and model.final.unknown:
+        more = look_again(model, objects, images, behind)
+        if len(more):
+            objects, evidence, prices = worth.prune(model, join(objects, more), images, behind, wanted.price)
     return Found(objects, backdrops, evidence, prices)
 
 

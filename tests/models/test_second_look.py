@@ -1,0 +1,123 @@
+"""What is left unexplained is looked at again, and is found if it can be drawn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from objectspace.models import Space, create
+from objectspace.models.parts import second_look, worth
+from objectspace.models.parts.cells import Gaussian
+from objectspace.models.parts.drawing import Drawables
+from objectspace.models.parts.pictures import Backdrops
+from objectspace.ops import geometry
+from oracle.small import small_config
+
+GREY, RED, BLUE = (0.5, 0.5, 0.5), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+SIDE = 32
+
+
+@pytest.fixture
+def model(monkeypatch) -> Space:
+    """A model of objects a quarter of the image wide that sees grey behind everything and can draw what is red.
+
+    Its `what` is how red a glimpse is, and all of its cells are absent.
+    """
+
+    def grey(images: Tensor, pictures: bool) -> Backdrops:
+        count = len(images)
+        return Backdrops(images.new_ones(count, 1, SIDE, SIDE), images.new_full((count, 1, 3, SIDE, SIDE), GREY[0]))
+
+    def attend(images: Tensor, frame: Tensor, windows: object, sample: bool, generator: object) -> Gaussian:
+        what = frame.new_zeros(len(frame), 3)
+        return Gaussian(what, torch.ones_like(what), what)
+
+    def decode(what: Tensor) -> tuple[Tensor, Tensor]:
+        picture = what.new_tensor(RED)[None, :, None, None].expand(len(what), 3, 8, 8)
+        return picture, what.new_full((len(what), 1, 8, 8), 0.99)
+
+    model = create(small_config(foreground={"premultiplied": False, "sigma": 0.1, "scale_prior_std": 0.3}), seed=0)
+    model.eval().final = replace(model.final, unknown=0.1, scale_prior_mean=-1.1, foreground_sigma=0.1)
+    with torch.no_grad():
+        model.foreground.heads.z_pres_net.weight.zero_()
+        model.foreground.heads.z_pres_net.bias.fill_(-3)
+    monkeypatch.setattr(model, "infer_background", grey)
+    monkeypatch.setattr(model.foreground, "attend", attend)
+    monkeypatch.setattr(model.foreground, "decode", decode)
+    return model
+
+
+def painted(*areas: tuple[int, int, int, int, tuple[float, float, float]]) -> np.ndarray:
+    image = np.full((SIDE, SIDE, 3), 128, np.uint8)
+    for x0, y0, x1, y1, colour in areas:
+        image[y0:y1, x0:x1] = np.round(255 * np.array(colour))
+    return image
+
+
+def boxes(model: Space, *images: np.ndarray, **options: object) -> list[list[list[float]]]:
+    scenes = model.decompose(list(images), pictures=False, **options)  # type: ignore[arg-type]
+    return [sorted(list(item.box) for item in scene.objects) for scene in scenes]
+
+
+def test_what_cells_miss_is_found_where_it_lies(model):
+    two = painted((4, 5, 12, 12, RED), (20, 18, 27, 27, RED))
+    assert boxes(model, two) == [[[4, 5, 12, 12], [20, 18, 27, 27]]]
+    assert boxes(model, two, second_look=False) == [[]]
+
+
+def test_every_image_of_a_batch_gets_its_own(model):
+    empty, first, second = painted(), painted((4, 5, 12, 12, RED)), painted((20, 18, 27, 27, RED))
+    assert boxes(model, second, empty, first) == [[[20, 18, 27, 27]], [], [[4, 5, 12, 12]]]
+
+
+def test_what_cannot_be_drawn_is_no_object_but_stays_unexplained(model):
+    scene = model.decompose([painted((4, 5, 12, 12, BLUE))])[0]
+    assert not scene.objects
+    assert scene.unexplained is not None
+    assert scene.unexplained[5:12, 4:12].all()
+
+
+def test_a_sliver_is_no_object(model):
+    expected = worth.expected_pixels(model, (SIDE, SIDE))
+    assert 56 < expected < 70
+    assert boxes(model, painted((4, 5, 6, 9, RED))) == [[]]  # 8 pixels, 0.15 * 64 = 10 are asked for
+
+
+def test_it_pays_for_a_whole_object_however_small_it_is(model):
+    image = painted((4, 5, 8, 9, RED))
+    gained = 16 * (np.log(0.9) - np.log(0.1) - 3 * np.log(0.1 * np.sqrt(2 * np.pi)))  # nats of 16 pixels drawn
+    whole = worth.expected_pixels(model, (SIDE, SIDE))
+    assert boxes(model, image, price=0.6 * gained / whole) == [[[4, 5, 8, 9]]]
+    assert boxes(model, image, price=1.1 * gained / whole) == [[]], "though for 16 pixels alone it would do"
+    assert 1.1 * gained / whole < gained / 16
+
+
+def test_the_published_rule_and_no_price_know_no_second_look(model):
+    image = painted((4, 5, 12, 12, RED))
+    assert boxes(model, image, price=None) == boxes(model, image, published=True) == [[]]
+
+
+def test_a_model_without_the_unknown_has_nothing_to_look_at(model):
+    model.final = replace(model.final, unknown=0.0)
+    assert boxes(model, painted((4, 5, 12, 12, RED))) == [[]]
+
+
+def test_it_lies_before_what_was_drawn_over_it(model):
+    where = geometry.from_boxes(torch.tensor([[0.0, 0, 20, 20]]), SIDE, SIDE)
+    one = torch.ones(1)
+    blue = torch.tensor(BLUE)[None, :, None, None].expand(1, 3, 8, 8)
+    drawn = Drawables(
+        torch.zeros(1, dtype=torch.long), where, where, -3 * one, one, torch.zeros(1, 3), blue,
+        torch.full((1, 1, 8, 8), 0.99), 0 * one, one.bool(),
+    )  # fmt: skip
+    image = torch.from_numpy(painted((0, 0, 20, 20, BLUE), (5, 5, 13, 13, RED))).permute(2, 0, 1)[None].float() / 255
+    behind = torch.full((1, 3, SIDE, SIDE), -5.0)
+    more = second_look.look_again(model, drawn, image, behind)
+    assert geometry.to_boxes(more.where, SIDE, SIDE).round().tolist() == [[5, 5, 13, 13]]
+    assert more.depth.item() < -3
+    joined = second_look.join(drawn, more)
+    kept, evidence, _ = worth.prune(model, joined, image, behind, 0.3)
+    assert kept.held.tolist() == [True, False]
+    assert (evidence > 100).all()
