@@ -264,7 +264,7 @@ def test_slivers_and_cells_that_hold_something_are_taught_nothing():
     cells = model.foreground.propose(images, 1.0, False, None)
     present = replace(cells, presence_logits=torch.full_like(cells.presence_logits, 3.0))
     left = (images[:, 0] > 0.9).float()
-    assert warm.missed(model, images, left, present, LESSON, False, None).item() == 0
+    assert warm.lesson(model, images, left, None, present, LESSON, False, None).item() == 0
 
 
 def test_models_without_cells_have_no_warm_start():

@@ -160,7 +160,8 @@ class GridModel(SceneModel):
             penalties["presence_by_evidence"] = teach_presence(foreground, worth, candidates)
         unexplained = share_of_unknown(log_pixel.detach(), stage.unknown)
         if stage.lesson:
-            taught = warm.missed(self, images, unexplained, foreground.cells, stage, sample, generator)
+            left, cells = hints.unexplained, foreground.cells
+            taught = warm.lesson(self, images, unexplained, left, cells, stage, sample, generator)
             penalties["lesson"] = stage.lesson * taught
         return GridOutput(
             target=images,

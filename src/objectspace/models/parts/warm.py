@@ -3,13 +3,15 @@
 Connected regions of unexplained pixels serve as boxes, masks and looks. The cell nearest to a region's centre learns to
 be present and where the region is, and of two regions that want one cell the other one's neighbour does; the glimpse
 nets learn to draw what is inside its mask. `what` is hardly charged for at first: with its full price it falls to the
-prior before the decoder has learned to use it, and the objects die later. Later on what nobody explains goes on
-teaching places and looks, but not presence. Nothing here is a bound, and the background learns nothing. Shapes:
+prior before the decoder has learned to use it, and the objects die later. After the warm start regions go on teaching,
+but not presence: those that nobody explains teach places and looks to cells that hold nothing, and those that hold one
+object and stand alone teach it where it ends. Nothing here is a bound, and the background learns nothing. Shapes:
 B images, N cells, M regions, C H W image, g the glimpse's side, D what.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,8 @@ LARGEST = 0.25  # a region that covers more of the image than this is no object
 LEAST_PIXELS = 4
 REACH = 0.97  # of a cell: how far from its own centre a cell is taught to hold a region's; one cell is the most it can
 MISSED = 1 / 3  # of the side of an object that is expected: smaller regions are slivers, and no missed objects
+ALONE = 0.6  # IoU of a region with the one object in it, for the region to be that object
+ALONE_STD = 0.05  # how exactly the place of such an object is taught
 _FAR = 1e6
 
 
@@ -89,23 +93,52 @@ def learn(
     return Lesson(targets, per_image(drawn), kl | {name: per_image(term) for name, term in placed.items()})
 
 
-def missed(
+def lesson(
     model: GridModel,
     images: Tensor,
     unexplained: Tensor,
+    leftover: Tensor | None,
     cells: Cells,
     stage: Stage,
     sample: bool,
     generator: torch.Generator | None,
 ) -> Tensor:
-    """What regions of images (B, C, H, W) that nobody explains (B, H, W) teach cells that hold nothing: (B,)."""
+    """What images (B, C, H, W) go on teaching after the warm start: (B,).
+
+    By regions that nobody explains, `unexplained` (B, H, W), and by those that the background leaves, `leftover`
+    (B, H, W), if that is known.
+    """
     foreground, (height, width) = model.foreground, images.shape[2:]
-    side = MISSED * torch.sigmoid(torch.tensor(stage.scale_prior_mean)).item()
+    side = MISSED / (1 + math.exp(-stage.scale_prior_mean))
     least = max(LEAST_PIXELS, round(side * height * side * width))
     targets = find_targets(images, unexplained, foreground, least, cells.probability > 0.5)
     drawn, what = _draw(foreground, images, targets, model.config.foreground.sigma_at(stage), sample, generator)
     terms = sum(_place(cells, targets).values(), what - drawn)
-    return images.new_zeros(len(images)).index_add(0, targets.image, terms)
+    taught = images.new_zeros(len(images)).index_add(0, targets.image, terms)
+    return taught if leftover is None else taught + _alone(cells, leftover, foreground.cell, least)
+
+
+def _alone(cells: Cells, leftover: Tensor, side: int, least: int) -> Tensor:
+    """How far the objects in regions of `leftover` (B, H, W) that hold one each are from the regions' boxes: (B,)."""
+    height, width = leftover.shape[1:]
+    rows, columns = height // side, width // side
+    where, present = cells.where.detach(), cells.probability > 0.5
+    numbers, boxes = list[Tensor](), list[Tensor]()
+    for number, left in enumerate(leftover.cpu().numpy()):
+        found = [region.box for region in find_regions(left, least_pixels=least, split=False)]
+        regions = geometry.from_boxes(where.new_tensor(found).view(-1, 4), height, width)
+        own = present[number].nonzero().flatten()
+        off = (where[number, own, 2:] - regions[:, None, 2:]).abs()
+        inside = (off < regions[:, None, :2]).all(2)  # (regions, objects): the object's centre lies in the region's box
+        same = geometry.overlaps(regions, where[number, own]) >= ALONE
+        which, of = (inside & same & (inside.sum(1, keepdim=True) == 1)).nonzero().unbind(1)
+        numbers.append(number * rows * columns + own[of])
+        boxes.append(regions[which])
+    cell = torch.cat(numbers)
+    scale, shift = geometry.to_latents(torch.cat(boxes), cell % (rows * columns), rows, columns)
+    off = torch.cat([cells.scale.mean.flatten(0, 1)[cell] - scale, cells.shift.mean.flatten(0, 1)[cell] - shift], dim=1)
+    terms = 0.5 * (off / ALONE_STD).square().sum(1)
+    return leftover.new_zeros(len(leftover)).index_add(0, cell // (rows * columns), terms)
 
 
 def find_targets(
