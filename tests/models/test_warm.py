@@ -14,7 +14,9 @@ from objectspace.config import Stage
 from objectspace.errors import UserError
 from objectspace.models import Genesis, create
 from objectspace.models.parts import warm
+from objectspace.models.parts.cells import Cells, Gaussian
 from objectspace.models.parts.grid import GridModel
+from objectspace.models.parts.regions import find_regions
 from objectspace.ops import geometry
 from oracle.mixtures import small_genesis
 from oracle.small import small_config
@@ -265,6 +267,56 @@ def test_slivers_and_cells_that_hold_something_are_taught_nothing():
     present = replace(cells, presence_logits=torch.full_like(cells.presence_logits, 3.0))
     left = (images[:, 0] > 0.9).float()
     assert warm.lesson(model, images, left, None, present, LESSON, False, None).item() == 0
+
+
+def at(box: tuple[float, float, float, float], cell: int) -> tuple[Tensor, Tensor]:
+    """The scale and shift (2,) with which a cell of 4 x 4 says a box in an image of 32 x 32."""
+    where = geometry.from_boxes(torch.tensor([box]), 32, 32)
+    scale, shift = geometry.to_latents(where, torch.tensor([cell]), 4, 4)
+    return scale[0], shift[0]
+
+
+def holding(*objects: tuple[int, tuple[float, float, float, float]]) -> Cells:
+    """The cells of one image of 32 x 32, of which some hold boxes."""
+    scale, shift, logits = torch.zeros(1, 16, 2), torch.zeros(1, 16, 2), torch.full((1, 16), -5.0)
+    for cell, box in objects:
+        scale[0, cell], shift[0, cell] = at(box, cell)
+        logits[0, cell] = 5.0
+    place = [Gaussian(each.requires_grad_(), torch.ones_like(each), each) for each in (scale, shift)]
+    nothing = torch.zeros(1, 16, 1)
+    where = geometry.to_where(scale, shift, 4, 4)
+    return Cells(logits, logits.sigmoid(), *place, Gaussian(nothing, nothing + 1, nothing), where)
+
+
+def taught(cells: Cells, *boxes: tuple[int, int, int, int]) -> Tensor:
+    """What regions that the background leaves teach cells that hold something."""
+    left = torch.zeros(1, 32, 32)
+    for x0, y0, x1, y1 in boxes:
+        left[0, y0:y1, x0:x1] = 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warm, "find_regions", find_regions)
+        return warm._alone(cells, left, 8, 4)
+
+
+def test_a_region_that_holds_one_object_teaches_it_where_it_ends():
+    cells = holding((5, (9.0, 9, 15, 16)))
+    off = taught(cells, (8, 8, 16, 16))
+    scale, shift = at((8, 8, 16, 16), 5)
+    difference = torch.cat([cells.scale.mean[0, 5] - scale, cells.shift.mean[0, 5] - shift])
+    torch.testing.assert_close(off, (0.5 * (difference / warm.ALONE_STD).square()).sum()[None])
+    off.sum().backward()
+    assert cells.scale.mean.grad.nonzero()[:, 1].unique().tolist() == [5]
+    assert (cells.scale.mean.grad[0, 5] < 0).all(), "the box should grow"
+
+
+def test_a_region_of_two_objects_or_of_much_more_than_one_teaches_nothing():
+    one, other = (5, (9.0, 9, 15, 16)), (6, (16.0, 9, 23, 16))
+    assert taught(holding(one, other), (8, 8, 24, 16)).item() == 0
+    assert taught(holding(one), (8, 8, 24, 17)).item() == 0, "the object is less than 0.6 of it"
+    assert taught(holding(one), (20, 20, 27, 27)).item() == 0, "it lies elsewhere"
+    assert taught(holding(), (8, 8, 17, 16)).item() == 0
+    assert taught(holding(one)).item() == 0
+    assert taught(holding(one, other), (8, 8, 16, 16), (17, 9, 24, 16)).item() > 0, "each has its own"
 
 
 def test_models_without_cells_have_no_warm_start():
