@@ -89,12 +89,6 @@ class Anneal(Section):
                     raise ValueError(f"{name} must lie between 0 and 1, but is {value}")
         if min(self.lesson.values) < 0:
             raise ValueError(f"lesson is a weight, at least 0, but is {min(self.lesson.values)}")
-        if self.warm_start and self.unknown.at(self.background_first) == 0:
-            raise ValueError("warm_start looks at what is unexplained: set unknown above 0")
-        looking = [name for name in ("explained_prior", "explored_cells", "unexplained_only") if getattr(self, name)]
-        looking += ["lesson"] if max(self.lesson.values) > 0 else []
-        if looking and min(self.unknown.values) == 0:
-            raise ValueError(f"{looking[0]} looks at what is unexplained: set unknown above 0, to the end")
         for name in ("temperature", "scale_prior_std", "foreground_sigma", "background_sigma"):
             positive: Schedule | None = getattr(self, name)
             if positive is not None and min(positive.values) <= 0:
@@ -106,6 +100,16 @@ class Anneal(Section):
                 f"boundary_stop = {self.boundary_stop} cuts the ramp of the boundary loss off, which reaches its "
                 f"full weight at {self.boundary_start} + {self.boundary_ramp} steps"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_unexplained_is_known(self) -> "Anneal":
+        if self.warm_start and self.unknown.at(self.background_first) == 0:
+            raise ValueError("warm_start looks at what is unexplained: set unknown above 0")
+        looking = [name for name in ("explained_prior", "explored_cells", "unexplained_only") if getattr(self, name)]
+        looking += ["lesson"] if max(self.lesson.values) > 0 else []
+        if looking and min(self.unknown.values) == 0:
+            raise ValueError(f"{looking[0]} looks at what is unexplained: set unknown above 0, to the end")
         return self
 
     def at(self, step: int) -> Stage:

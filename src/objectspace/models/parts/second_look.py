@@ -33,7 +33,10 @@ PRESENCE = 0.5  # no cell vouches for it
 
 
 def unexplained(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) -> Tensor:
-    """How likely it is that nobody explains a pixel of images (B, C, H, W) over what is `behind` (B, C, H, W): (B, H, W)."""
+    """How likely it is that nobody explains a pixel (B, H, W) of images (B, C, H, W).
+
+    `behind` is the log density of every channel under the background (B, C, H, W).
+    """
     config, final = model.config.foreground, model.final
     layers = draw(objects, config.grid[0] * config.grid[1], (len(images), *images.shape[2:]))
     mean = layers.image if config.premultiplied else colour_of(layers.image, layers.alpha)
