@@ -266,7 +266,8 @@ def test_slivers_and_cells_that_hold_something_are_taught_nothing():
     cells = model.foreground.propose(images, 1.0, False, None)
     present = replace(cells, presence_logits=torch.full_like(cells.presence_logits, 3.0))
     left = (images[:, 0] > 0.9).float()
-    assert warm.lesson(model, images, left, None, present, LESSON, False, None).item() == 0
+    missed = warm.lesson(model, images, left, None, present, LESSON, False, None)
+    assert (missed.terms.item(), len(missed.cell)) == (0, 0)
 
 
 def at(box: tuple[float, float, float, float], cell: int) -> tuple[Tensor, Tensor]:

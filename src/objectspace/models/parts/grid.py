@@ -17,7 +17,7 @@ from objectspace.config import GridConfig, Stage
 from objectspace.models.base import Input, Output, SceneModel
 from objectspace.models.parts import heads, scenes, warm
 from objectspace.models.parts.cells import Hints
-from objectspace.models.parts.foreground import Foreground, ForegroundOutput, of_chosen
+from objectspace.models.parts.foreground import Foreground, ForegroundOutput
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.ops.evidence import gains
 from objectspace.ops.mixtures import mix_pixels, share_of_unknown, with_unknown
@@ -56,21 +56,34 @@ def flattered(behind: Tensor, sigma: float, unknown: float) -> Tensor:
     return behind.masked_fill(explained.unsqueeze(1), -math.log(sigma * math.sqrt(2 * math.pi)))
 
 
-def teach_presence(foreground: ForegroundOutput, worth: Tensor, candidates: Tensor | None) -> Tensor:
+def teach_presence(
+    foreground: ForegroundOutput, worth: Tensor, candidates: Tensor | None, missed: warm.Missed | None = None
+) -> Tensor:
     """A term (B,) that teaches presence the posterior which is exact given all other objects.
 
     There an object is present with probability sigmoid(worth + log odds of the prior), whatever the net says of it: the
     bound's optimum, and cross-entropy leads to it from anywhere, while the bound's own gradient vanishes where presence
     has died. `worth` (M,) is that of the chosen cells' objects. Of the others those that the background explains, being
-    no `candidates` (B, N), are absent; the rest learns when it is its turn to be explored.
+    no `candidates` (B, N), are absent; the rest learns when it is its turn to be explored. Cells that should hold what
+    is `missed` learn from what that would be worth, not from what they hold now.
     """
     logits, chosen = foreground.cells.presence_logits, foreground.objects.chosen
-    best = torch.sigmoid(worth + of_chosen(foreground.prior, chosen).logit())
-    taught = F.binary_cross_entropy_with_logits(of_chosen(logits, chosen), best, reduction="none")
-    weighed = torch.zeros_like(logits, dtype=torch.bool).flatten().index_fill(0, chosen.flat, True).view_as(logits)
-    explained = ~weighed if candidates is None else ~weighed & ~candidates
-    absent = (F.softplus(logits) * explained).sum(1)
-    return TAUGHT * absent.index_add(0, chosen.image, taught)
+
+    def taught(cell: Tensor, worth: Tensor) -> Tensor:
+        best = torch.sigmoid(worth + foreground.prior.flatten()[cell].logit())
+        return F.binary_cross_entropy_with_logits(logits.flatten()[cell], best, reduction="none")
+
+    known = torch.zeros_like(logits, dtype=torch.bool).flatten().index_fill(0, chosen.flat, True)
+    terms = taught(chosen.flat, worth)
+    if missed is not None:
+        others = torch.zeros_like(known).index_fill(0, missed.cell, True)
+        terms, known = terms.masked_fill(others[chosen.flat], 0.0), known | others
+    known = known.view_as(logits)
+    explained = ~known if candidates is None else ~known & ~candidates
+    absent = (F.softplus(logits) * explained).sum(1).index_add(0, chosen.image, terms)
+    if missed is not None:
+        absent = absent.index_add(0, missed.image, taught(missed.cell, missed.worth))
+    return TAUGHT * absent
 
 
 class GridModel(SceneModel):
@@ -154,15 +167,16 @@ class GridModel(SceneModel):
         config, epsilon = self.config.foreground, self.config.mixture_epsilon
         sigma = config.sigma_at(stage)
         log_pixel = mix_pixels(images, foreground.mean, alpha, behind, sigma, stage.unknown, epsilon)  # (B, H, W)
+        unexplained = share_of_unknown(log_pixel.detach(), stage.unknown)
+        missed = None
+        if stage.lesson:
+            left, cells = hints.unexplained, foreground.cells
+            missed = warm.lesson(self, images, unexplained, left, cells, stage, sample, generator)
+            penalties["lesson"] = stage.lesson * missed.terms
         if stage.presence_by_evidence:
             worth = self._worth(images, foreground, behind.detach(), stage)
             candidates = hints.candidates(self.foreground.cell)
-            penalties["presence_by_evidence"] = teach_presence(foreground, worth, candidates)
-        unexplained = share_of_unknown(log_pixel.detach(), stage.unknown)
-        if stage.lesson:
-            left, cells = hints.unexplained, foreground.cells
-            taught = warm.lesson(self, images, unexplained, left, cells, stage, sample, generator)
-            penalties["lesson"] = stage.lesson * taught
+            penalties["presence_by_evidence"] = teach_presence(foreground, worth, candidates, missed)
         return GridOutput(
             target=images,
             reconstruction=alpha * foreground.mean + (1 - alpha) * background.image,

@@ -3,10 +3,10 @@
 Connected regions of unexplained pixels serve as boxes, masks and looks. The cell nearest to a region's centre learns to
 be present and where the region is, and of two regions that want one cell the other one's neighbour does; the glimpse
 nets learn to draw what is inside its mask. `what` is hardly charged for at first: with its full price it falls to the
-prior before the decoder has learned to use it, and the objects die later. After the warm start regions go on teaching,
-but not presence: those that nobody explains teach places and looks to cells that hold nothing, and those that hold one
-object and stand alone teach it where it ends. Nothing here is a bound, and the background learns nothing. Shapes:
-B images, N cells, M regions, C H W image, g the glimpse's side, D what.
+prior before the decoder has learned to use it, and the objects die later. After the warm start regions go on teaching:
+those that nobody explains teach cells that hold nothing, presence only by what their object would be worth, and those
+that hold one object and stand alone teach it where it ends. Nothing here is a bound, and the background learns nothing.
+Shapes: B images, N cells, M regions, C H W image, g the glimpse's side, D what.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PRESENCE = 10.0  # presence counts so many times: a few cells of many are presen
 LARGEST = 0.25  # a region that covers more of the image than this is no object
 LEAST_PIXELS = 4
 REACH = 0.97  # of a cell: how far from its own centre a cell is taught to hold a region's; one cell is the most it can
-MISSED = 1 / 3  # of the side of an object that is expected: smaller regions are slivers, and no missed objects
+MISSED = 0.4  # of the side of an object that is expected: smaller regions are slivers, and no missed objects
 ALONE = 0.6  # IoU of a region with the one object in it, for the region to be that object
 ALONE_STD = 0.05  # how exactly the place of such an object is taught
 _FAR = 1e6
@@ -65,6 +65,16 @@ class Lesson:
     targets: Targets
     log_likelihood: Tensor  # of the regions' pixels and masks
     kl: dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Missed:
+    """What is taught after the warm start."""
+
+    image: Tensor  # (M,)
+    cell: Tensor  # (M,) into the B N cells: those that should hold what nobody explains
+    worth: Tensor  # (M,) nats that it would be worth there, without gradient
+    terms: Tensor  # (B,) how far places and looks are from what they should be
 
 
 def learn(
@@ -102,8 +112,8 @@ def lesson(
     stage: Stage,
     sample: bool,
     generator: torch.Generator | None,
-) -> Tensor:
-    """What images (B, C, H, W) go on teaching after the warm start: (B,).
+) -> Missed:
+    """What images (B, C, H, W) go on teaching after the warm start.
 
     By regions that nobody explains, `unexplained` (B, H, W), and by those that the background leaves, `leftover`
     (B, H, W), if that is known.
@@ -113,9 +123,13 @@ def lesson(
     least = max(LEAST_PIXELS, round(side * height * side * width))
     targets = find_targets(images, unexplained, foreground, least, cells.probability > 0.5)
     drawn, what = _draw(foreground, images, targets, model.config.foreground.sigma_at(stage), sample, generator)
-    terms = sum(_place(cells, targets).values(), what - drawn)
-    taught = images.new_zeros(len(images)).index_add(0, targets.image, terms)
-    return taught if leftover is None else taught + _alone(cells, leftover, foreground.cell, least)
+    place = _place(cells, targets)
+    terms = images.new_zeros(len(images)).index_add(0, targets.image, sum(place.values(), what - drawn))
+    if leftover is not None:
+        terms = terms + _alone(cells, leftover, foreground.cell, least)
+    area = targets.masks.flatten(1).sum(1)
+    worth = drawn - area * math.log(stage.unknown) - what  # its pixels are nobody's now
+    return Missed(targets.image, targets.cell, worth.detach(), terms)
 
 
 def _alone(cells: Cells, leftover: Tensor, side: int, least: int) -> Tensor:
