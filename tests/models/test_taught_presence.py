@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from objectspace.config import Stage
-from objectspace.models.parts.cells import choose, explore
+from objectspace.models.parts.cells import Chosen, choose, explore
 from objectspace.models.parts.grid import GridModel, GridOutput, flattered, teach_presence
+from objectspace.models.parts.warm import Missed
 from objectspace.ops.mixtures import gaussian_log_density
 from oracle.small import small_config, small_model
 
@@ -27,7 +28,9 @@ STAGE = Stage(
 )
 
 
-def slopes(logits: Tensor, worth: Tensor, prior: float, candidates: Tensor | None, chosen) -> Tensor:
+def slopes(
+    logits: Tensor, worth: Tensor, prior: float, candidates: Tensor | None, chosen: Chosen, missed: Missed | None = None
+) -> Tensor:
     """The gradient (B, N) of what is taught by the logits."""
     logits = logits.clone().requires_grad_()
     foreground = SimpleNamespace(
@@ -35,7 +38,7 @@ def slopes(logits: Tensor, worth: Tensor, prior: float, candidates: Tensor | Non
         objects=SimpleNamespace(chosen=chosen),
         prior=torch.full_like(logits, prior),
     )
-    taught = teach_presence(foreground, worth, candidates)  # type: ignore[arg-type]
+    taught = teach_presence(foreground, worth, candidates, missed)  # type: ignore[arg-type]
     assert taught.shape == (len(logits),)
     assert taught.isfinite().all()
     taught.sum().backward()
@@ -72,6 +75,21 @@ def test_cells_that_are_not_weighed_are_absent_where_they_are_explained_and_else
     more = explore(chosen, candidates, 2, None)
     found = slopes(logits, much.expand(3), 0.1, candidates, more)
     torch.testing.assert_close(found[0], 10 * torch.stack([present, absent, present, present]))
+
+
+def test_a_cell_that_should_hold_what_is_missed_learns_from_that_and_not_from_what_it_holds():
+    logits = torch.tensor([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    chosen = choose(torch.tensor([[0.9, 0.1, 0.1], [0.1, 0.1, 0.1]]), 1, 0.5)
+    nothing, much = torch.tensor([-100.0]), torch.tensor([100.0, -100.0])
+    absent, present = torch.sigmoid(logits[0, 0]), torch.sigmoid(logits[0, 0]) - 1
+    missed = Missed(torch.tensor([0, 1]), torch.tensor([0, 4]), much, torch.zeros(2))
+    found = slopes(logits, nothing, 0.1, None, chosen, missed)
+    torch.testing.assert_close(found[0], 10 * torch.stack([present, absent, absent]))
+    torch.testing.assert_close(found[1], 10 * torch.stack([absent, absent, absent]))
+    elsewhere = torch.zeros(2, 3, dtype=torch.bool)
+    elsewhere[1] = True
+    found = slopes(logits, nothing, 0.1, elsewhere, chosen, missed)
+    torch.testing.assert_close(found[1], 10 * torch.stack([0 * absent, absent, 0 * absent]))
 
 
 def test_without_any_object_the_explained_are_taught_all_the_same():

@@ -270,6 +270,19 @@ def test_slivers_and_cells_that_hold_something_are_taught_nothing():
     assert (missed.terms.item(), len(missed.cell)) == (0, 0)
 
 
+def test_what_is_missed_is_worth_its_pixels_less_what_it_costs():
+    model, (images, _) = off(on_plain_ground(premultiplied=False)), discs(2, 0)
+    left = ((images - GROUND[:, None, None]).abs().amax(1) > 0.1).float()
+    cells = model.foreground.propose(images, 1.0, False, None)
+    missed = warm.lesson(model, images, left, None, cells, LESSON, False, None)
+    assert len(missed.worth) == len(missed.cell) == len(missed.image) > 0
+    lesson = warm.learn(model, images, left, replace(LESSON, warm=1.0), False, None)
+    drawn, what = lesson.log_likelihood, lesson.kl["what"]  # of the same regions, a sum for each image
+    pixels = lesson.targets.masks.flatten(1).sum(1)
+    worth = drawn - what - torch.zeros(2).index_add(0, lesson.targets.image, pixels) * np.log(0.1)
+    torch.testing.assert_close(torch.zeros(2).index_add(0, missed.image, missed.worth), worth)
+
+
 def at(box: tuple[float, float, float, float], cell: int) -> tuple[Tensor, Tensor]:
     """The scale and shift (2,) with which a cell of 4 x 4 says a box in an image of 32 x 32."""
     where = geometry.from_boxes(torch.tensor([box]), 32, 32)
