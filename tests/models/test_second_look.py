@@ -85,6 +85,11 @@ def test_a_sliver_is_no_object(model):
     assert boxes(model, painted((4, 5, 6, 9, RED))) == [[]]  # 8 pixels, 0.15 * 64 = 10 are asked for
 
 
+def test_what_is_long_and_thin_is_no_object(model):
+    assert boxes(model, painted((4, 5, 16, 8, RED))) == [[[4, 5, 16, 8]]]
+    assert boxes(model, painted((4, 5, 17, 8, RED))) == [[]]
+
+
 def test_it_pays_for_a_whole_object_however_small_it_is(model):
     image = painted((4, 5, 8, 9, RED))
     gained = 16 * (np.log(0.9) - np.log(0.1) - 3 * np.log(0.1 * np.sqrt(2 * np.pi)))  # nats of 16 pixels drawn

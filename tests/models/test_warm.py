@@ -16,7 +16,7 @@ from objectspace.models import Genesis, create
 from objectspace.models.parts import warm
 from objectspace.models.parts.cells import Cells, Gaussian
 from objectspace.models.parts.grid import GridModel
-from objectspace.models.parts.regions import find_regions
+from objectspace.models.parts.regions import Region, find_regions
 from objectspace.ops import geometry
 from oracle.mixtures import small_genesis
 from oracle.small import small_config
@@ -34,7 +34,7 @@ def connected(unexplained: np.ndarray, image: np.ndarray | None = None, least_pi
         mask = labels[rows, columns] == number
         box = (columns.start, rows.start, columns.stop, rows.stop)
         if mask.sum() >= least_pixels:
-            regions.append(SimpleNamespace(box=box, mask=mask, area=int(mask.sum())))
+            regions.append(Region(box, mask))
     return regions
 
 
@@ -259,7 +259,9 @@ def test_the_bound_does_not_see_the_lesson():
 def test_slivers_and_cells_that_hold_something_are_taught_nothing():
     model = off(on_plain_ground())
     images = GROUND[None, :, None, None].expand(1, 3, 32, 32).clone()
-    images[:, :, 4:9, 20] = 1.0  # 5 pixels of 10 x 10 / 9 that are asked for
+    images[:, :, 24:29, 20] = 1.0  # 5 pixels of 7 x 7 * 0.16 that are asked for
+    assert model(images, LESSON, sample=False).penalties["lesson"].item() == 0
+    images[:, :, 4:6, 4:20] = 1.0  # long and thin
     assert model(images, LESSON, sample=False).penalties["lesson"].item() == 0
     images[:, :, 4:12, 20:24] = 1.0
     assert model(images, LESSON, sample=False).penalties["lesson"].item() > 0

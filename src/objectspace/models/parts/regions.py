@@ -28,6 +28,12 @@ class Region:
     def area(self) -> int:
         return int(np.count_nonzero(self.mask))
 
+    @property
+    def length(self) -> float:
+        """How many times as long as wide it is, by its box."""
+        x0, y0, x1, y1 = self.box
+        return max(x1 - x0, y1 - y0) / min(x1 - x0, y1 - y0)
+
 
 def find_regions(
     unexplained: NDArray[Any],

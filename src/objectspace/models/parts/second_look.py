@@ -3,7 +3,8 @@
 A cell holds one object, and cells are inferred apart, so that in a crowd one is missed that could well be drawn. The
 regions that are left are taken as boxes, as in the warm start, and what the nets draw there is weighed like every other
 object: it is found if it is worth its price, which is that of an object of the size that is expected, as slivers are
-left of many objects. Everything is at the model's size. Shapes: B images, M objects, R regions, C H W image.
+left of many objects. What is long and thin is an edge that the background blurs. Everything is at the model's size.
+Shapes: B images, M objects, R regions, C H W image.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from objectspace.models.parts.drawing import Drawables, draw
 from objectspace.models.parts.regions import find_regions
-from objectspace.models.parts.warm import LARGEST, LEAST_PIXELS
+from objectspace.models.parts.warm import LARGEST, LEAST_PIXELS, LONGEST
 from objectspace.models.parts.worth import expected_pixels
 from objectspace.ops import geometry
 from objectspace.ops.compositing import colour_of
@@ -55,7 +56,7 @@ def look_again(model: GridModel, objects: Drawables, images: Tensor, behind: Ten
     boxes: list[tuple[int, int, int, int]] = []
     for number, picture in enumerate(images.permute(0, 2, 3, 1).float().cpu().numpy()):
         for region in find_regions(left[number], picture, least):
-            if region.area <= LARGEST * height * width:
+            if region.area <= LARGEST * height * width and region.length <= LONGEST:
                 image.append(number)
                 boxes.append(region.box)
     where = geometry.from_boxes(images.new_tensor(np.array(boxes, np.float64).reshape(-1, 4)), height, width)

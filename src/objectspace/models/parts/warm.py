@@ -40,6 +40,7 @@ PRESENCE = 10.0  # presence counts so many times: a few cells of many are presen
 LARGEST = 0.25  # a region that covers more of the image than this is no object
 LEAST_PIXELS = 4
 REACH = 0.97  # of a cell: how far from its own centre a cell is taught to hold a region's; one cell is the most it can
+LONGEST = 4.0  # times as long as wide: after the warm start longer regions are edges that the background blurs
 MISSED = 0.4  # of the side of an object that is expected: smaller regions are slivers, and no missed objects
 ALONE = 0.6  # IoU of a region with the one object in it, for the region to be that object
 ALONE_STD = 0.05  # how exactly the place of such an object is taught
@@ -121,7 +122,7 @@ def lesson(
     foreground, (height, width) = model.foreground, images.shape[2:]
     side = MISSED / (1 + math.exp(-stage.scale_prior_mean))
     least = max(LEAST_PIXELS, round(side * height * side * width))
-    targets = find_targets(images, unexplained, foreground, least, cells.probability > 0.5)
+    targets = find_targets(images, unexplained, foreground, least, LONGEST, cells.probability > 0.5)
     drawn, what = _draw(foreground, images, targets, model.config.foreground.sigma_at(stage), sample, generator)
     place = _place(cells, targets)
     terms = images.new_zeros(len(images)).index_add(0, targets.image, sum(place.values(), what - drawn))
@@ -160,9 +161,13 @@ def find_targets(
     unexplained: Tensor,
     foreground: Foreground,
     least_pixels: int = LEAST_PIXELS,
+    longest: float = math.inf,
     taken: Tensor | None = None,
 ) -> Targets:
-    """The regions of unexplained pixels (B, H, W) as what cells should hold that are not `taken` (B, N) yet."""
+    """The regions of unexplained pixels (B, H, W) as what cells should hold that are not `taken` (B, N) yet.
+
+    Regions of fewer than `least_pixels`, or more than `longest` times as long as wide, are left out.
+    """
     height, width = unexplained.shape[1:]
     rows, columns = height // foreground.cell, width // foreground.cell
     pictures = images.detach().permute(0, 2, 3, 1).float().cpu().numpy()
@@ -170,7 +175,8 @@ def find_targets(
     found: dict[int, tuple[int, Region]] = {}
     for number, (left, picture) in enumerate(zip(unexplained.cpu().numpy(), pictures, strict=True)):
         regions = find_regions(left, picture, least_pixels=least_pixels)
-        regions = [region for region in regions if region.area <= LARGEST * height * width]
+        most = LARGEST * height * width
+        regions = [region for region in regions if region.area <= most and region.length <= longest]
         for region, cell in zip(regions, _cells_of(regions, foreground.cell, columns, others[number]), strict=True):
             if cell is not None:
                 found[number * rows * columns + cell] = number, region
