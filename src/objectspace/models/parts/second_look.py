@@ -1,15 +1,19 @@
-"""A second look: what neither the background nor the objects found so far explain is offered to the glimpse nets.
+"""A second look at images, guided by what is unexplained; nothing is trained for it.
 
-A cell holds one object, and cells are inferred apart, so that in a crowd one is missed that could well be drawn. The
-regions that are left are taken as boxes, as in the warm start, and what the nets draw there is weighed like every other
-object: it is found if it is worth its price, which is that of an object of the size that is expected, as slivers are
-left of many objects. What is long and thin is an edge that the background blurs. Everything is at the model's size.
-Shapes: B images, M objects, R regions, C H W image.
+Closer: a region that the background leaves, and that has an object's box, shows where the object ends better than its
+cell knows. The glimpse is cut there, and the object stays so if it is worth more.
+
+Again: a cell holds one object, and cells are inferred apart, so that in a crowd one is missed that could well be drawn.
+Regions that nobody explains are taken as boxes, as in the warm start, and what the nets draw there is weighed like all
+objects: it is found if it is worth its price, which is that of an object of the size that is expected, as slivers are
+left of many objects. What is long and thin is an edge that the background blurs.
+
+Everything is at the model's size. Shapes: B images, M objects, R regions, C H W image.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,15 +23,16 @@ from torch import Tensor
 from objectspace.models.parts.drawing import Drawables, draw
 from objectspace.models.parts.regions import find_regions
 from objectspace.models.parts.warm import LARGEST, LEAST_PIXELS, LONGEST
-from objectspace.models.parts.worth import expected_pixels
+from objectspace.models.parts.worth import expected_pixels, worth
 from objectspace.ops import geometry
 from objectspace.ops.compositing import colour_of
 from objectspace.ops.distributions import gaussian_kl
-from objectspace.ops.mixtures import mix_pixels, share_of_unknown
+from objectspace.ops.mixtures import mix_pixels, share_of_unknown, with_unknown
 
 if TYPE_CHECKING:
     from objectspace.models.parts.grid import GridModel
 
+SAME = 0.5  # IoU by which a region has an object's box
 LEAST = 0.15  # of the pixels of an object that is expected: smaller regions are slivers of others
 NEARER = 1.0  # in the latent of depth: what was overlooked lies before what was drawn over it
 PRESENCE = 0.5  # no cell vouches for it
@@ -47,6 +52,26 @@ def unexplained(model: GridModel, objects: Drawables, images: Tensor, behind: Te
     return share_of_unknown(log_pixel, final.unknown)
 
 
+def look_closer(model: GridModel, objects: Drawables, evidence: Tensor, images: Tensor, behind: Tensor) -> Drawables:
+    """The objects, worth `evidence` (M,), some of them at the box of the region that the background leaves there."""
+    left = share_of_unknown(with_unknown(behind, model.final.unknown), model.final.unknown).cpu().numpy()
+    size = left.shape[1], left.shape[2]
+    where, found = objects.where.clone(), torch.zeros(len(objects), dtype=torch.bool, device=images.device)
+    for number, picture in enumerate(images.permute(0, 2, 3, 1).float().cpu().numpy()):
+        mine = (objects.image == number).nonzero().flatten()
+        boxes = [region.box for region in find_regions(left[number], picture, LEAST_PIXELS)] if len(mine) else []
+        if not boxes:
+            continue
+        regions = geometry.from_boxes(images.new_tensor(boxes), *size)
+        overlap, which = geometry.overlaps(objects.where[mine], regions).max(1)
+        where[mine], found[mine] = regions[which], overlap >= SAME
+    there = found.nonzero().flatten()
+    old = objects[there]
+    closer = replace(_attend(model, images, old.image, where[there], old.depth), presence=old.presence, held=old.held)
+    better = worth(model, _put(objects, there, closer), images, behind)[there] > evidence[there]
+    return _put(objects, there[better], closer[better])
+
+
 def look_again(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) -> Drawables:
     """What the glimpse nets make of each region that is left over; none of it is weighed yet."""
     left = unexplained(model, objects, images, behind).cpu().numpy()
@@ -60,7 +85,9 @@ def look_again(model: GridModel, objects: Drawables, images: Tensor, behind: Ten
                 image.append(number)
                 boxes.append(region.box)
     where = geometry.from_boxes(images.new_tensor(np.array(boxes, np.float64).reshape(-1, 4)), height, width)
-    return _attend(model, images, torch.tensor(image, dtype=torch.long, device=images.device), where, objects)
+    numbers = torch.tensor(image, dtype=torch.long, device=images.device)
+    nearest = images.new_zeros(len(images)).scatter_reduce(0, objects.image, objects.depth, "amin")
+    return _attend(model, images, numbers, where, nearest[numbers] - NEARER)
 
 
 def join(first: Drawables, second: Drawables) -> Drawables:
@@ -69,16 +96,20 @@ def join(first: Drawables, second: Drawables) -> Drawables:
     return both[both.image.argsort(stable=True)]
 
 
-def _attend(model: GridModel, images: Tensor, image: Tensor, where: Tensor, others: Drawables) -> Drawables:
-    """What lies at `where` (R, 4) in the images numbered (R,), before all `others`."""
+def _attend(model: GridModel, images: Tensor, image: Tensor, where: Tensor, depth: Tensor) -> Drawables:
+    """What lies at `where` (R, 4), this deep (R,), in the images numbered (R,)."""
     foreground, final = model.foreground, model.final
     frame = foreground.frame(where)
     what = foreground.attend(images, frame, foreground.plan(frame, image, images), False, None)
     picture, alpha = foreground.decode(what.value)
-    nearest = images.new_zeros(len(images)).scatter_reduce(0, others.image, others.depth, "amin")
-    depth = nearest[image] - NEARER
     std = torch.tensor(foreground.config.scale_std_at(final))
     scale = where[:, :2].clamp(geometry.NEARLY, 1 - geometry.NEARLY).logit()
     cost = what.kl(0.0, 1.0) + gaussian_kl(scale, std.expand_as(scale), final.scale_prior_mean, std).sum(1)
     presence, held = torch.full_like(depth, PRESENCE), torch.zeros_like(image, dtype=torch.bool)
     return Drawables(image, where, frame, depth, presence, what.value, picture, alpha, cost, held)
+
+
+def _put(objects: Drawables, places: Tensor, others: Drawables) -> Drawables:
+    """The objects with others in the places (R,)."""
+    names = [field.name for field in fields(Drawables)]
+    return Drawables(*(getattr(objects, name).index_copy(0, places, getattr(others, name)) for name in names))
