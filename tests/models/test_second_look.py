@@ -13,6 +13,7 @@ from objectspace.models.parts.cells import Gaussian
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.ops import geometry
+from objectspace.ops.mixtures import gaussian_log_density
 from oracle.small import small_config
 
 GREY, RED, BLUE = (0.5, 0.5, 0.5), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
@@ -109,20 +110,57 @@ def test_a_model_without_the_unknown_has_nothing_to_look_at(model):
     assert boxes(model, painted((4, 5, 12, 12, RED))) == [[]]
 
 
+def square(box: tuple[float, float, float, float], colour: tuple[float, float, float], depth: float = 0.0) -> Drawables:
+    """One opaque object of one colour that a cell holds."""
+    where, one = geometry.from_boxes(torch.tensor([box]), SIDE, SIDE), torch.ones(1)
+    return Drawables(
+        image=torch.zeros(1, dtype=torch.long),
+        where=where,
+        frame=where,
+        depth=depth * one,
+        presence=0.9 * one,
+        what=torch.zeros(1, 3),
+        picture=torch.tensor(colour)[None, :, None, None].expand(1, 3, 8, 8),
+        alpha=torch.full((1, 1, 8, 8), 0.99),
+        cost=0 * one,
+        held=one.bool(),
+    )
+
+
+def pixels(*areas: tuple[int, int, int, int, tuple[float, float, float]]) -> tuple[Tensor, Tensor]:
+    """An image (1, C, H, W), and how well grey explains it."""
+    image = torch.from_numpy(painted(*areas)).permute(2, 0, 1)[None].float() / 255
+    return image, gaussian_log_density(image, GREY[0], 0.1)
+
+
+@pytest.mark.parametrize(("colour", "box"), [(RED, [4, 5, 12, 13]), (BLUE, [5, 6, 13, 14])], ids=["drawn", "not drawn"])
+def test_an_object_is_cut_where_its_region_ends_if_that_can_be_drawn(model, colour, box):
+    image, behind = pixels((4, 5, 12, 13, colour))
+    held = square((5, 6, 13, 14), colour)
+    before = worth.worth(model, held, image, behind)
+    moved, evidence = second_look.look_closer(model, held, before, image, behind)
+    assert geometry.to_boxes(moved.where, SIDE, SIDE).round().tolist() == [box]
+    assert (moved.presence.item(), moved.held.item()) == (pytest.approx(0.9), True)
+    assert bool(evidence > before) == (colour == RED)
+    torch.testing.assert_close(evidence, worth.worth(model, moved, image, behind))
+
+
+def test_an_object_elsewhere_than_the_region_stays(model):
+    image, behind = pixels((4, 5, 12, 13, RED))
+    held, before = square((8, 9, 16, 17), RED), torch.tensor([-1e9])  # an IoU of 0.14
+    moved, evidence = second_look.look_closer(model, held, before, image, behind)
+    assert torch.equal(moved.where, held.where)
+    assert torch.equal(evidence, before)
+
+
 def test_it_lies_before_what_was_drawn_over_it(model):
-    where = geometry.from_boxes(torch.tensor([[0.0, 0, 20, 20]]), SIDE, SIDE)
-    one = torch.ones(1)
-    blue = torch.tensor(BLUE)[None, :, None, None].expand(1, 3, 8, 8)
-    drawn = Drawables(
-        torch.zeros(1, dtype=torch.long), where, where, -3 * one, one, torch.zeros(1, 3), blue,
-        torch.full((1, 1, 8, 8), 0.99), 0 * one, one.bool(),
-    )  # fmt: skip
-    image = torch.from_numpy(painted((0, 0, 20, 20, BLUE), (5, 5, 13, 13, RED))).permute(2, 0, 1)[None].float() / 255
-    behind = torch.full((1, 3, SIDE, SIDE), -5.0)
-    more = second_look.look_again(model, drawn, image, behind)
-    assert geometry.to_boxes(more.where, SIDE, SIDE).round().tolist() == [[5, 5, 13, 13]]
-    assert more.depth.item() < -3
-    joined = second_look.join(drawn, more)
-    kept, evidence, _ = worth.prune(model, joined, image, behind, 0.3)
+    image, _ = pixels((0, 0, 20, 20, BLUE), (5, 5, 13, 13, RED))
+    behind, drawn = torch.full((1, 3, SIDE, SIDE), -5.0), square((0, 0, 20, 20), BLUE, depth=-3)
+    both, known = second_look.look_again(model, drawn, torch.tensor([500.0]), image, behind)
+    assert geometry.to_boxes(both.where, SIDE, SIDE).round().tolist() == [[0, 0, 20, 20], [5, 5, 13, 13]]
+    assert both.depth[1] < -3
+    assert known[0] == 500
+    assert known[1].isnan()
+    kept, evidence, _ = worth.prune(model, both, image, behind, 0.3, known)
     assert kept.held.tolist() == [True, False]
     assert (evidence > 100).all()

@@ -22,7 +22,7 @@ from objectspace.models.inputs import Prepared, as_list, prepare
 from objectspace.models.parts import worth
 from objectspace.models.parts.drawing import Drawables, draw
 from objectspace.models.parts.pictures import Backdrops, evaluating, swap, to_bytes, to_picture, to_size
-from objectspace.models.parts.second_look import join, look_again, look_closer
+from objectspace.models.parts.second_look import look_again, look_closer
 from objectspace.models.parts.visible import SHARPEST, Look, Visible, look
 from objectspace.ops import geometry
 from objectspace.ops.compositing import Composite
@@ -178,9 +178,9 @@ def _infer(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> Fo
         return Found(objects, backdrops, worth.worth(model, objects, images, behind))
     objects, evidence, prices = worth.prune(model, objects, images, behind, wanted.price)
     if wanted.second_look and model.final.unknown:
-        objects = look_closer(model, objects, evidence, images, behind)
-        objects = join(objects, look_again(model, objects, images, behind))
-        objects, evidence, prices = worth.prune(model, objects, images, behind, wanted.price)
+        objects, evidence = look_closer(model, objects, evidence, images, behind)
+        objects, evidence = look_again(model, objects, evidence, images, behind)
+        objects, evidence, prices = worth.prune(model, objects, images, behind, wanted.price, evidence)
     return Found(objects, backdrops, evidence, prices)
 
 

@@ -52,8 +52,10 @@ def unexplained(model: GridModel, objects: Drawables, images: Tensor, behind: Te
     return share_of_unknown(log_pixel, final.unknown)
 
 
-def look_closer(model: GridModel, objects: Drawables, evidence: Tensor, images: Tensor, behind: Tensor) -> Drawables:
-    """The objects, worth `evidence` (M,), some of them at the box of the region that the background leaves there."""
+def look_closer(
+    model: GridModel, objects: Drawables, evidence: Tensor, images: Tensor, behind: Tensor
+) -> tuple[Drawables, Tensor]:
+    """The objects and their worth (M,), some of them at the box of the region that the background leaves there."""
     left = share_of_unknown(with_unknown(behind, model.final.unknown), model.final.unknown).cpu().numpy()
     size = left.shape[1], left.shape[2]
     where, found = objects.where.clone(), torch.zeros(len(objects), dtype=torch.bool, device=images.device)
@@ -68,12 +70,18 @@ def look_closer(model: GridModel, objects: Drawables, evidence: Tensor, images: 
     there = found.nonzero().flatten()
     old = objects[there]
     closer = replace(_attend(model, images, old.image, where[there], old.depth), presence=old.presence, held=old.held)
-    better = worth(model, _put(objects, there, closer), images, behind)[there] > evidence[there]
-    return _put(objects, there[better], closer[better])
+    gained = worth(model, _put(objects, there, closer), images, behind)[there]
+    better = gained > evidence[there]
+    return _put(objects, there[better], closer[better]), evidence.index_copy(0, there[better], gained[better])
 
 
-def look_again(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) -> Drawables:
-    """What the glimpse nets make of each region that is left over; none of it is weighed yet."""
+def look_again(
+    model: GridModel, objects: Drawables, evidence: Tensor, images: Tensor, behind: Tensor
+) -> tuple[Drawables, Tensor]:
+    """The objects and their worth (M,), and what the glimpse nets make of each region that is left over.
+
+    That has not been weighed yet: its worth is NaN.
+    """
     left = unexplained(model, objects, images, behind).cpu().numpy()
     height, width = left.shape[1:]
     least = max(LEAST_PIXELS, round(LEAST * expected_pixels(model, (height, width))))
@@ -87,13 +95,10 @@ def look_again(model: GridModel, objects: Drawables, images: Tensor, behind: Ten
     where = geometry.from_boxes(images.new_tensor(np.array(boxes, np.float64).reshape(-1, 4)), height, width)
     numbers = torch.tensor(image, dtype=torch.long, device=images.device)
     nearest = images.new_zeros(len(images)).scatter_reduce(0, objects.image, objects.depth, "amin")
-    return _attend(model, images, numbers, where, nearest[numbers] - NEARER)
-
-
-def join(first: Drawables, second: Drawables) -> Drawables:
-    """The objects of both, image by image."""
-    both = Drawables(*(torch.cat([getattr(first, f.name), getattr(second, f.name)]) for f in fields(Drawables)))
-    return both[both.image.argsort(stable=True)]
+    more = _attend(model, images, numbers, where, nearest[numbers] - NEARER)
+    both = Drawables(*(torch.cat([getattr(objects, name), getattr(more, name)]) for name in _names()))
+    order = both.image.argsort(stable=True)
+    return both[order], torch.cat([evidence, evidence.new_full((len(more),), torch.nan)])[order]
 
 
 def _attend(model: GridModel, images: Tensor, image: Tensor, where: Tensor, depth: Tensor) -> Drawables:
@@ -111,5 +116,8 @@ def _attend(model: GridModel, images: Tensor, image: Tensor, where: Tensor, dept
 
 def _put(objects: Drawables, places: Tensor, others: Drawables) -> Drawables:
     """The objects with others in the places (R,)."""
-    names = [field.name for field in fields(Drawables)]
-    return Drawables(*(getattr(objects, name).index_copy(0, places, getattr(others, name)) for name in names))
+    return Drawables(*(getattr(objects, name).index_copy(0, places, getattr(others, name)) for name in _names()))
+
+
+def _names() -> list[str]:
+    return [field.name for field in fields(Drawables)]

@@ -59,24 +59,34 @@ def worth(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) 
 
 
 def prune(
-    model: GridModel, objects: Drawables, images: Tensor, behind: Tensor, price: float
+    model: GridModel, objects: Drawables, images: Tensor, behind: Tensor, price: float, evidence: Tensor | None = None
 ) -> tuple[Drawables, Tensor, Tensor]:
     """The objects that are worth `price` nats for each pixel that they draw; what they are worth, and that price (M,).
 
-    Those that no cell holds pay for a whole object. Of those that are not worth it, the least worthy among any that
-    overlap goes first.
+    `evidence` (M,) is what is known of their worth already; in images with an object of which it is NaN all are weighed
+    again. Those that no cell holds pay for a whole object. Of those that are not worth it, the least worthy among any
+    that overlap goes first.
     """
     size = images.shape[2], images.shape[3]
     pixels = torch.maximum(pixels_drawn(objects, size), ~objects.held * expected_pixels(model, size))
     prices = (price * pixels).clamp(min=LEAST_PRICE)
-    evidence = worth(model, objects, images, behind)
+    if evidence is None:
+        evidence = torch.full_like(objects.depth, torch.nan)
+    evidence = _again(model, objects, images, behind, evidence, objects.image[evidence.isnan()])
     while len(gone := _least(objects, evidence - prices)):
         changed = objects.image[gone]
         kept = torch.ones_like(objects.image, dtype=torch.bool).index_fill(0, gone, False).nonzero().flatten()
         objects, prices, evidence = objects[kept], prices[kept], evidence[kept]
-        again = torch.isin(objects.image, changed).nonzero().flatten()
-        evidence = evidence.index_copy(0, again, worth(model, objects[again], images, behind))
+        evidence = _again(model, objects, images, behind, evidence, changed)
     return objects, evidence, prices
+
+
+def _again(
+    model: GridModel, objects: Drawables, images: Tensor, behind: Tensor, evidence: Tensor, changed: Tensor
+) -> Tensor:
+    """The evidence (M,), weighed again in the images `changed`."""
+    again = torch.isin(objects.image, changed).nonzero().flatten()
+    return evidence.index_copy(0, again, worth(model, objects[again], images, behind))
 
 
 def expected_pixels(model: GridModel, size: tuple[int, int]) -> float:
