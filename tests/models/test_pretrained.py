@@ -234,3 +234,23 @@ def test_a_model_saved_when_both_sigmas_had_a_factor_keeps_its_sigmas(tmp_path):
     assert (plain.final.foreground_sigma, plain.final.background_sigma) == (None, None)
     model.save_pretrained(tmp_path)
     assert from_pretrained(tmp_path).final == model.final
+
+
+def test_masks_that_stills_alone_once_had_are_left_out(tmp_path):
+    model = create(small_config(background={"components": 0, "stills": 2}), seed=1)
+    save_pretrained(model, tmp_path)
+    weights = dict(model.state_dict()) | {"background.mask_logits": torch.zeros(2, 1, 32, 32)}
+    save_file(weights, tmp_path / "model.safetensors")
+    back, images = from_pretrained(tmp_path), torch.rand(2, 3, 32, 32)
+    assert torch.equal(model.eval()(images, sample=False).loss, back(images, sample=False).loss)
+    save_file(weights | {"background.masks": torch.zeros(2)}, tmp_path / "model.safetensors")
+    with pytest.raises(UserError, match="unknown background.masks"):
+        from_pretrained(tmp_path)
+
+
+def test_masks_of_stills_before_components_are_not_left_out(tmp_path):
+    model = create(small_config(background={"components": 2, "stills": 1}), seed=1)
+    with torch.no_grad():
+        model.background.mask_logits.fill_(1.5)
+    save_pretrained(model, tmp_path)
+    assert (from_pretrained(tmp_path).state_dict()["background.mask_logits"] == 1.5).all()

@@ -51,6 +51,7 @@ class SceneModel(nn.Module, ABC):
     """A model that takes scenes apart: a subclass says of which config, `class Tiny(SceneModel, config=TinyConfig)`."""
 
     by_config: ClassVar[dict[type[ModelConfig], type["SceneModel"]]] = {}
+    forgotten: ClassVar[frozenset[str]] = frozenset()  # tensors that saved models of before may have, and nobody needs
 
     config: ModelConfig
     final: Stage  # the annealed values after training: what evaluation uses

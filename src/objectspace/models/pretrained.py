@@ -61,10 +61,13 @@ def from_pretrained(directory: str | Path) -> SceneModel:
             expected = kind(config).state_dict()
     except (RuntimeError, ValueError, TypeError, OverflowError) as error:
         raise UserError(f"{directory / CONFIG} describes no model that can be built: {error}") from error
-    _check_header(_read_header(path), expected, path)
+    header = _read_header(path)
+    forgotten = kind.forgotten - expected.keys()
+    _check_header({name: entry for name, entry in header.items() if name not in forgotten}, expected, path)
     model = kind(config, final)
     try:
-        model.load_state_dict(load_file(path), strict=True)
+        weights = {name: tensor for name, tensor in load_file(path).items() if name not in forgotten}
+        model.load_state_dict(weights, strict=True)
     except (OSError, RuntimeError, SafetensorError) as error:
         raise UserError(f"the weights {path} cannot be read: {error}") from error
     return model.eval()

@@ -18,6 +18,8 @@ from objectspace.models.parts.stills import StillBackground
 class Space(GridModel, config=Config):
     """The whole model; images (B, C, H, W) in [0, 1], in the channel order of the config."""
 
+    forgotten = frozenset({"background.mask_logits"})  # of stills without components, which take every pixel
+
     config: Config
     background: StillBackground
 

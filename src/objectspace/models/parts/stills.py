@@ -41,6 +41,7 @@ class StillBackground(Background):
             self.config, self.image_size = config, image_size
         if config.stills:
             self.pictures = nn.Parameter(torch.full((config.stills, 3, *image_size), 0.5))
+        if config.stills and config.components:
             self.mask_logits = nn.Parameter(torch.zeros(config.stills, 1, *image_size))
 
     @torch.no_grad()
@@ -57,7 +58,8 @@ class StillBackground(Background):
         if self.config.still_things == "objects":
             pictures = stills.without_small_things(pictures, self.image_size[0] // SMALL)
         self.pictures.copy_(pictures)
-        self.mask_logits.copy_(shares[:, None].clamp(LEAST_SHARE, 1 - LEAST_SHARE).logit())
+        if self.config.components:
+            self.mask_logits.copy_(shares[:, None].clamp(LEAST_SHARE, 1 - LEAST_SHARE).logit())
 
     def forward(
         self,
