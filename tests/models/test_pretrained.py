@@ -244,7 +244,7 @@ def test_masks_that_stills_alone_once_had_are_left_out(tmp_path):
     back, images = from_pretrained(tmp_path), torch.rand(2, 3, 32, 32)
     assert torch.equal(model.eval()(images, sample=False).loss, back(images, sample=False).loss)
     save_file(weights | {"background.masks": torch.zeros(2)}, tmp_path / "model.safetensors")
-    with pytest.raises(UserError, match="unknown background.masks"):
+    with pytest.raises(UserError, match=r"unknown background\.masks"):
         from_pretrained(tmp_path)
 
 
