@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from objectspace.models.parts.grid import GridModel
 
 PRICE = 0.3  # nats a pixel; chosen on validation images, where 0.15 to 0.75 do nearly as well
-_AMPLE = 10.0  # prices that leave little doubt
+_AMPLE = 10.0  # prices that leave little doubt ...
+_LEAST_AMPLE = 40.0  # ... and nats that do so for the smallest
 _ANYWHERE = 1e6  # pixels; boxes are cut off there, so that they stay finite
 _CANVAS = 2**22  # pixels that are drawn together, so that memory does not grow with the batch
 
@@ -57,7 +58,7 @@ class Found:
     objects: Drawables
     backdrops: Backdrops
     evidence: Tensor | None = None  # (M,) nats; None where no image was looked at
-    prices: Tensor | None = None  # (M,) nats that each had to be worth; None: nothing was asked for
+    prices: Tensor | None = None  # (M,) nats for all pixels that each draws; None: nothing was asked for
 
     def among(self, numbers: Sequence[int]) -> Found:
         """What is in the images `numbers`, rising, which are counted from 0 again."""
@@ -73,7 +74,8 @@ class Found:
         """How likely each is there (M,): its presence, and less if it is hardly worth its price."""
         if self.evidence is None or self.prices is None:
             return self.objects.presence
-        return self.objects.presence * -torch.expm1(-self.evidence / (_AMPLE * self.prices))
+        ample = (_AMPLE * self.prices).clamp(min=_LEAST_AMPLE)
+        return self.objects.presence * -torch.expm1(-self.evidence / ample)
 
 
 def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:

@@ -63,17 +63,19 @@ def prune(
 ) -> tuple[Drawables, Tensor, Tensor]:
     """The objects that are worth `price` nats for each pixel that they draw; what they are worth, and that price (M,).
 
+    The smallest must be worth `LEAST_PRICE` all the same.
+
     `evidence` (M,) is what is known of their worth already; in images with an object of which it is NaN all are weighed
     again. Those that no cell holds pay for a whole object. Of those that are not worth it, the least worthy among any
     that overlap goes first.
     """
     size = images.shape[2], images.shape[3]
     pixels = torch.maximum(pixels_drawn(objects, size), ~objects.held * expected_pixels(model, size))
-    prices = (price * pixels).clamp(min=LEAST_PRICE)
+    prices = price * pixels
     if evidence is None:
         evidence = torch.full_like(objects.depth, torch.nan)
     evidence = _again(model, objects, images, behind, evidence, objects.image[evidence.isnan()])
-    while len(gone := _least(objects, evidence - prices)):
+    while len(gone := _least(objects, evidence - prices.clamp(min=LEAST_PRICE))):
         changed = objects.image[gone]
         kept = torch.ones_like(objects.image, dtype=torch.bool).index_fill(0, gone, False).nonzero().flatten()
         objects, prices, evidence = objects[kept], prices[kept], evidence[kept]
