@@ -19,7 +19,6 @@ class Stage:
     scale_prior_std: float | None = None  # None: model.foreground.scale_prior_std
     foreground_sigma: float | None = None  # None: model.foreground.sigma
     background_sigma: float | None = None  # None: model.background.sigma
-    background_kl: float = 1.0  # how much the KL of the background's latents counts
     unknown: float = 0.0  # the share of pixels that are explained by nobody; 0: there is no such thing
     fixed_alpha: float | None = None  # None: the foreground's own alpha
     boundary_weight: float = 0.0
@@ -45,7 +44,6 @@ class Anneal(Section):
     temperature: Annealed = Schedule(2.5, 0.5, 0, 20000)
     foreground_sigma: Annealed | None = None  # None: model.foreground.sigma throughout
     background_sigma: Annealed | None = None  # None: model.background.sigma throughout
-    background_kl: Annealed = Schedule(1.0, 1.0)  # how much the KL of the background's latents counts; 1: the bound
     unknown: Annealed = Schedule(0.0, 0.0)  # a pixel is explained by nobody, with this probability; 0: the paper
     explained_prior: Annealed | None = None  # presence prior of cells that the background explains; None: as the others
     background_first: Annotated[int, Field(ge=0)] = 0  # for so many steps the background learns alone ...
@@ -89,10 +87,8 @@ class Anneal(Section):
             for value in share.values:
                 if not 0 <= value < 1:
                     raise ValueError(f"{name} must lie between 0 and 1, but is {value}")
-        for name in ("lesson", "background_kl"):
-            weight: Schedule = getattr(self, name)
-            if min(weight.values) < 0:
-                raise ValueError(f"{name} is a weight, at least 0, but is {min(weight.values)}")
+        if min(self.lesson.values) < 0:
+            raise ValueError(f"lesson is a weight, at least 0, but is {min(self.lesson.values)}")
         for name in ("temperature", "scale_prior_std", "foreground_sigma", "background_sigma"):
             positive: Schedule | None = getattr(self, name)
             if positive is not None and min(positive.values) <= 0:
@@ -126,7 +122,6 @@ class Anneal(Section):
             scale_prior_std=_at(self.scale_prior_std, step),
             foreground_sigma=_at(self.foreground_sigma, step),
             background_sigma=_at(self.background_sigma, step),
-            background_kl=self.background_kl.at(step),
             unknown=self.unknown.at(step),
             fixed_alpha=self.fixed_alpha.at(step) if self.fixed_alpha and step < self.fixed_alpha_steps else None,
             boundary_weight=self.boundary_weight.at(step) * self._boundary_share(step),

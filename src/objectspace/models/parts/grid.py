@@ -56,13 +56,6 @@ def flattered(behind: Tensor, sigma: float, unknown: float) -> Tensor:
     return behind.masked_fill(explained.unsqueeze(1), -math.log(sigma * math.sqrt(2 * math.pi)))
 
 
-def _discount(kl: Mapping[str, Tensor], stage: Stage) -> dict[str, Tensor]:
-    """What makes the KL terms (B,) of the background count `stage.background_kl` times, if not once: a penalty (B,)."""
-    if stage.background_kl == 1 or not kl:
-        return {}
-    return {"background_kl": (stage.background_kl - 1) * torch.stack(list(kl.values())).sum(0)}
-
-
 def teach_presence(
     foreground: ForegroundOutput, worth: Tensor, candidates: Tensor | None, missed: warm.Missed | None = None
 ) -> Tensor:
@@ -166,9 +159,8 @@ class GridModel(SceneModel):
         """Objects over the background: the bound, and what training adds to it."""
         behind, behind_kl, penalties = background.log_density, dict(background.kl), {"boundary": foreground.boundary}
         if stage.own_background:  # its own bound is what it learns from; the objects take it as it is
-            penalties["own_background"] = self._alone(images, background, stage).loss
+            penalties["own_background"] = -self._alone(images, background, stage).elbo
             behind, behind_kl = behind.detach(), {name: term.detach() for name, term in behind_kl.items()}
-        penalties |= _discount(behind_kl, stage)
         alpha = foreground.alpha
         if stage.fixed_alpha is not None:
             alpha = torch.full_like(alpha, stage.fixed_alpha)
@@ -239,7 +231,7 @@ class GridModel(SceneModel):
             reconstruction=background.image,
             log_likelihood=log_pixel.flatten(1).sum(1),
             kl=dict(background.kl),
-            penalties={"boundary": nothing} | _discount(background.kl, stage),
+            penalties={"boundary": nothing},
             objects=nothing.long(),
             notes={"unexplained": unexplained.flatten(1).mean(1)},
             foreground=None,
