@@ -16,7 +16,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -24,9 +24,10 @@ from typing import Any, TypeGuard
 import numpy as np
 import torch
 
+from benchmarks.pieces import WHOLE, Piece, pieces_of
 from objectspace import recipe_files
 from objectspace.comparison.machine import machine
-from objectspace.config import GridConfig, Recipe
+from objectspace.config import Recipe
 from objectspace.data.dataset import Dataset
 from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError, unknown
@@ -34,115 +35,17 @@ from objectspace.evaluation.evaluate import evaluate
 from objectspace.files import write_atomically
 from objectspace.models import load
 from objectspace.models.parts.grid import GridModel
-from objectspace.ops import schedules
-from objectspace.ops.schedules import Schedule
 from objectspace.scene import Picture, Scene
 from objectspace.training.loop import DivergedError
 from objectspace.training.run import Options, train
 
-WHOLE = "whole"
 TARGET = 0.89  # of AP@0.5 on held-out images: when it is first reached is told
 BATCH = 16  # images taken apart at a time
-COMPONENTS = 4  # that are in the place of stills
 MEASURES = ("ap50", "ap", "count_error")
 RULES = {"ours": "our rule", "published": "published rule"}
 
 Result = dict[str, Any]
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Something that training, or taking apart, can do without."""
-
-    name: str
-    about: str  # what is done without it
-    overrides: tuple[str, ...] = ()  # of the recipe, as --set takes them; none: this recipe does not have the piece
-    look: Mapping[str, Any] = field(default_factory=dict)  # how `decompose` is called instead, on the whole's run
-
-    @property
-    def slug(self) -> str:
-        return self.name.replace(" ", "-")
-
-    @property
-    def trained(self) -> str:
-        """Whose run is looked at."""
-        return WHOLE if self.look else self.slug
-
-    @property
-    def changes(self) -> tuple[str, ...]:
-        return self.overrides or tuple(f"decompose({key}={value})" for key, value in self.look.items())
-
-
-def pieces_of(recipe: Recipe) -> dict[str, Piece]:
-    """All pieces by name, the whole first, with what it takes to take them away from a recipe."""
-    assert isinstance(recipe.model, GridConfig)
-    anneal, background = recipe.anneal, recipe.model.background
-    sizes = {name: getattr(anneal, name) for name in ("scale_prior_mean", "scale_prior_std")}
-    sizes = {name: schedule for name, schedule in sizes.items() if schedule and len(set(schedule.values)) > 1}
-    cold = ("phases.warm=0", *moved(recipe)) if anneal.warm_start else ()
-    unguided = ("anneal.explored_cells=0", "anneal.unexplained_only=false")
-    known = ("anneal.unknown=0", *unguided, "anneal.lesson=0", "anneal.explained_prior=none")
-    plain = (
-        f"model.background.components={getattr(background, 'components', 0) or COMPONENTS}",
-        "model.background.stills=0",
-        "model.background.still_things=background",
-    )
-    pieces = (
-        Piece(WHOLE, "nothing is taken away"),
-        Piece(
-            "unknown",
-            "somebody must explain each pixel; what looks at the unexplained goes, too",
-            (*cold, *known) if any(anneal.unknown.values) else (),
-        ),
-        Piece("warm start", "objects start anywhere, and these steps are left out", cold),
-        Piece("own objective", "objects and background share one bound from the start", ("anneal.own_background=0",)),
-        Piece("colour by alpha", "colour times alpha is drawn", ("model.foreground.premultiplied=true",)),
-        Piece(
-            "narrow nets", "nets of the paper's width; a step costs about three times as much", ("model.width=paper",)
-        ),
-        Piece(
-            "big boxes first",
-            "boxes have their final size from the start",
-            tuple(f"anneal.{name}={schedule.final()}" for name, schedule in sizes.items()),
-        ),
-        Piece(
-            "presence by evidence",
-            "presence learns through its sample",
-            ("anneal.evidence_from=none", *unguided) if anneal.evidence_from is not None else (),
-        ),
-        Piece("lesson", "what nobody explains teaches in the warm start only", ("anneal.lesson=0",)),
-        Piece("giving way", "cells with one box both stay", ("model.foreground.give_way=0",)),
-        Piece("margin", "a glimpse ends where its box does", ("model.foreground.margin=0",)),
-        Piece("stills", "components in place of stills", plain if getattr(background, "stills", 0) else ()),
-        Piece("evidence", "every cell above one half is an object; no second look either", look={"price": None}),
-        Piece(
-            "second look",
-            "neither what is left unexplained nor an object's outline is looked at again",
-            look={"second_look": False},
-        ),
-    )
-    return {piece.name: piece for piece in pieces}
-
-
-def moved(recipe: Recipe) -> list[str]:
-    """Overrides for schedules that a recipe says itself: without a warm start what comes after it comes earlier."""
-    phases, anneal = recipe.phases, recipe.anneal
-    assert phases is not None
-    assert isinstance(recipe.model, GridConfig)
-    sigmas = {"foreground": recipe.model.foreground.sigma, "background": recipe.model.background.sigma}
-    planned = phases.plan(sigmas)["anneal"]
-
-    def earlier(schedule: Schedule) -> Schedule:
-        first, last = (
-            min(step, max(anneal.background_first, step - anneal.warm_start))
-            for step in (schedule.begin, schedule.finish)
-        )
-        return replace(schedule, begin=first, finish=last, then=schedule.then and earlier(schedule.then))
-
-    own = {name: value for name, value in anneal if isinstance(value, Schedule) and str(value) != str(earlier(value))}
-    own = {name: value for name, value in own.items() if name not in planned or value != schedules.parse(planned[name])}
-    return [f"anneal.{name}={earlier(value)}" for name, value in own.items()]
 
 
 @dataclass(frozen=True)
