@@ -230,10 +230,14 @@ def test_a_model_saved_when_both_sigmas_had_a_factor_keeps_its_sigmas(tmp_path):
     model = load("space-riverraid")  # which was
     assert model.final.foreground_sigma == pytest.approx(0.8 * model.config.foreground.sigma)
     assert model.final.background_sigma == pytest.approx(0.8 * model.config.background.sigma)
-    plain = load("space-atari-joint10")  # whose factor was 1
-    assert (plain.final.foreground_sigma, plain.final.background_sigma) == (None, None)
     model.save_pretrained(tmp_path)
     assert from_pretrained(tmp_path).final == model.final
+
+
+def test_a_factor_of_one_on_both_sigmas_means_nothing(folder):
+    rewrite_config(folder, final__sigma_factor=1.0)
+    plain = from_pretrained(folder)
+    assert (plain.final.foreground_sigma, plain.final.background_sigma) == (None, None)
 
 
 def test_masks_that_stills_alone_once_had_are_left_out(tmp_path):

@@ -433,8 +433,10 @@ def background(
         numbers = [best_still(model, image, sigma) for image in images]
         drawn = torch.stack([net.pictures[number] for number in numbers])
         pictures.append(drawn.detach() if config.still_things == "objects" else drawn)
-        share = torch.stack([torch.sigmoid(net.mask_logits[number]) for number in numbers])
-        masks.append(share if config.components else left)
+        share = left  # without components it takes all
+        if config.components:
+            share = torch.stack([torch.sigmoid(net.mask_logits[number]) for number in numbers])
+        masks.append(share)
         left = 1 - share
         kl["still"] = torch.full_like(images[:, 0, 0, 0], stills).log()
     if config.components:
