@@ -14,7 +14,7 @@ demo: $(VENV)/.ready ## Set up, take sample scenes apart: demo/report.html, boxe
 	$(BIN)/objectspace demo
 
 test: lint $(VENV)/.browser ## Set up, check style and types, run all tests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest
 
 lint: $(VENV)/.ready ## Set up, check style and types
 	$(BIN)/ruff check .
