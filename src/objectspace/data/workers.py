@@ -32,8 +32,13 @@ def pool(workers: int) -> Iterator[Submit | None]:
         return
     spawn = multiprocessing.get_context("spawn")  # a fork would copy locks and OpenGL state that must not be shared
     executor = ProcessPoolExecutor(workers, mp_context=spawn, initializer=_begin_worker)
+
+    def submit(*work: Any) -> Future[Any]:
+        with _without_ctrl_c():
+            return executor.submit(*work)
+
     try:
-        yield executor.submit
+        yield submit
     except BrokenProcessPool as error:
         raise UserError(
             "a worker process died (out of memory?). What is finished is kept; the same command continues, "
@@ -41,6 +46,19 @@ def pool(workers: int) -> Iterator[Submit | None]:
         ) from error
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C wait: processes that are started meanwhile never hear it, not even while they import."""
+    if not hasattr(signal, "pthread_sigmask"):  # not on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin_worker() -> None:
