@@ -20,8 +20,8 @@ from objectspace.data.dataset import Dataset, splits_of
 from objectspace.errors import UserError
 from objectspace.evaluation.evaluate import evaluate
 from objectspace.evaluation.stillness import still_categories
+from objectspace.geometry.regions import find_regions
 from objectspace.models.parts.grid import GridModel
-from objectspace.models.parts.regions import find_regions
 from objectspace.models.parts.warm import LARGEST
 from objectspace.scene import Scene
 

@@ -24,7 +24,7 @@ from objectspace.errors import UserError
 from objectspace.evaluation.evaluate import evaluate
 from objectspace.evaluation.report import Number, Report
 from objectspace.evaluation.stillness import still_categories
-from objectspace.models.parts.regions import Region, find_regions
+from objectspace.geometry.regions import Region, find_regions
 from objectspace.models.parts.stills import SMALL
 from objectspace.ops.stills import best_fit, medians, without_small_things
 from objectspace.scene import Object, Scene

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from objectspace.config import Stage
 from objectspace.errors import UserError
+from objectspace.geometry.regions import Region, find_regions
 from objectspace.models import Genesis, create
 from objectspace.models.parts import warm
 from objectspace.models.parts.cells import Cells, Gaussian
 from objectspace.models.parts.grid import GridModel
-from objectspace.models.parts.regions import Region, find_regions
 from objectspace.ops import geometry
 from oracle.mixtures import small_genesis
 from oracle.small import small_config

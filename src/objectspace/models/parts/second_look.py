@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from objectspace.geometry.regions import find_regions
 from objectspace.models.parts.drawing import Drawables, draw
-from objectspace.models.parts.regions import find_regions
 from objectspace.models.parts.warm import LARGEST, LEAST_PIXELS, LONGEST
 from objectspace.models.parts.worth import expected_pixels, worth
 from objectspace.ops import geometry

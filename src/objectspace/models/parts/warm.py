@@ -23,9 +23,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from objectspace.config import Stage
+from objectspace.geometry.regions import Region, find_regions
 from objectspace.models.parts.cells import Cells
 from objectspace.models.parts.foreground import Foreground
-from objectspace.models.parts.regions import Region, find_regions
 from objectspace.ops import geometry
 from objectspace.ops.distributions import gaussian_kl
 from objectspace.ops.mixtures import gaussian_log_density

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from objectspace.models.parts.regions import find_regions
+from objectspace.geometry.regions import find_regions
 
 SIDE = 64
 Y, X = np.mgrid[:SIDE, :SIDE] + 0.5
