@@ -114,10 +114,16 @@ def test_what_a_recipe_says_itself_comes_before_the_plan() -> None:
     assert recipe.anneal.warm_start == 20
 
 
-def test_sigmas_start_at_the_model_s() -> None:
+def test_sigmas_follow_from_the_model_s_and_a_background_s_is_wide_until_it_has_found_its_colours() -> None:
     recipe = build(phases=PHASES, model={"foreground": {"sigma": 0.2}, "background": {"sigma": 0.1}})
     assert (recipe.anneal.at(0).foreground_sigma, recipe.anneal.final().foreground_sigma) == (0.2, 0.14)
-    assert (recipe.anneal.at(0).background_sigma, recipe.anneal.final().background_sigma) == (0.1, 0.07)
+    assert [recipe.anneal.at(step).background_sigma for step in (0, 12, 39)] == pytest.approx([0.3, 0.1, 0.1])
+    assert recipe.anneal.final().background_sigma == 0.07
+
+
+def test_stills_start_from_the_data_with_the_sigma_they_keep() -> None:
+    recipe = build(phases=PHASES, model={"background": {"sigma": 0.1, "components": 0, "stills": 1}})
+    assert recipe.anneal.at(0).background_sigma == 0.1
 
 
 @pytest.mark.parametrize(

@@ -138,3 +138,67 @@ def test_clip_groups_hold_every_parameter_once_and_presence_apart(kind: str, tin
     groups = model.clip_groups()
     assert sorted(map(id, (each for group in groups for each in group))) == sorted(map(id, model.parameters()))
     assert {id(each) for each in groups[0]} == {id(each) for each in model.foreground.heads.z_pres_net.parameters()}
+
+
+def test_a_background_that_leaves_ground_is_done_again_and_an_interrupted_run_does_not_forget_it(
+    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, said, clocks = planned(tiny, "space"), list[str](), list[int]()
+    left = {3: 0.5, 6: 0.5, 9: 0.0}  # by steps
+    monkeypatch.setattr(loop, "_ground_left", lambda start, state: left[state.step])
+    step = loop.take_step
+
+    def counted(*arguments: Any) -> Any:
+        clocks.append(arguments[4])
+        if mortal and len(clocks) == 5:
+            raise RuntimeError("killed")
+        return step(*arguments)
+
+    monkeypatch.setattr(loop, "take_step", counted)
+    mortal = False
+    state = train(recipe, Options(sprites, tmp_path / "whole"), said.append)["state"]
+    assert clocks == [0, 1, 2] * 3 + list(range(3, 14))
+    assert (state["step"], state["put_back"]) == (20, 6)
+    assert sum("its phase is done again" in line for line in said) == 2
+    clocks.clear()
+    mortal = True
+    with pytest.raises(RuntimeError, match="killed"):
+        train(recipe, Options(sprites, tmp_path / "torn"), QUIET)
+    mortal = False
+    train(recipe, Options(sprites, tmp_path / "torn", resume=True), QUIET)
+    whole, torn = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "torn"))
+    assert all(torch.equal(whole[name], torn[name]) for name in whole)
+
+
+def test_a_background_that_stays_bad_is_said_aloud_and_the_run_goes_on(
+    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, said = planned(tiny, "space"), list[str]()
+    monkeypatch.setattr(loop, "_ground_left", lambda start, state: 0.3)
+    state = train(recipe, Options(sprites, tmp_path / "run"), said.append)["state"]
+    assert state["put_back"] == recipe.training.background_repeats * 3
+    assert any(line.startswith("warning: 30.0% of the held-out pixels are ground") for line in said)
+
+
+@pytest.mark.parametrize("kind", ["space", "spair"])
+def test_what_a_background_leaves_is_measured_on_held_out_images(
+    kind: str, tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = list[float]()
+    measure = loop.ground_share
+
+    def noted(unexplained: Any, images: Any) -> float:
+        assert unexplained.shape == (4, 32, 32)
+        assert images.shape == (4, 32, 32, 3)
+        assert images.max() <= 1
+        shares.append(measure(unexplained, images))
+        return shares[-1]
+
+    monkeypatch.setattr(loop, "ground_share", noted)
+    train(planned(tiny, kind), Options(sprites, tmp_path / "run"), QUIET)
+    assert shares
+
+
+def test_only_a_background_that_can_learn_alone_is_done_again() -> None:
+    with pytest.raises(UserError, match="is all background: set it to 0"):
+        build({"model": {"kind": "genesis"}, "training": {"background_repeats": 1}}, "mine.toml")

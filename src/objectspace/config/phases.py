@@ -1,6 +1,7 @@
 """One plan for a whole training, from which all its schedules follow.
 
-    background   the background learns alone, with the unknown for what it cannot explain
+    background   the background learns alone, with the unknown for what it cannot explain; again, if some of the
+                 ground is left, such as a wall that no component has taken
     warm         what it left unexplained teaches the foreground its first objects
     objects      the bound takes over: boxes are large, then they shrink to the objects' size; presence learns from
                  evidence; the background keeps an objective of its own
@@ -24,8 +25,10 @@ Steps = Annotated[int, Field(ge=0)]
 UNKNOWN = 0.1  # left there to the end: shadows may stay unknown
 FIRST_PRICE = 10.0  # nats that an object must be worth at first
 LARGER = 0.25  # how much larger, in the scale's latent, boxes are at first
+REPEATS = 2  # times that `background` is done again, at most, while it leaves some of the ground unexplained
 EXPLORED = 4  # absent cells an image that are weighed, too
 SHARPER = 0.7  # what sigmas fall to in `sharpen`
+WIDER = 3.0  # times its sigma that a background begins with: what is far off has no gradient beside the unknown
 MODEL = {
     "foreground": {
         "sigma": 0.1,
@@ -56,8 +59,11 @@ class Phases(Section):
         """All of them."""
         return self.background + self.warm + self.objects + self.sharpen
 
-    def plan(self, sigmas: Mapping[str, float]) -> dict[str, dict[str, Any]]:
-        """The values of `anneal` and `training` that follow; `sigmas` are those of `foreground` and `background`."""
+    def plan(self, sigmas: Mapping[str, float], *, from_nothing: bool = True) -> dict[str, dict[str, Any]]:
+        """The values of `anneal` and `training` that follow; `sigmas` are those of `foreground` and `background`.
+
+        A background that starts `from_nothing`, not from the data as stills do, has a wide sigma at first.
+        """
         begin = self.background + self.warm  # of the objects
         sharp, end = begin + self.objects, self.steps
 
@@ -86,11 +92,18 @@ class Phases(Section):
         }
         for name, sigma in sigmas.items():
             anneal[f"{name}_sigma"] = f"({sigma} -> {SHARPER * sigma:.4g}):({late(0.0)} -> {late(0.5)})"
+        wide = round(0.3 * self.background)
+        if from_nothing and wide:
+            sigma = sigmas["background"]
+            anneal["background_sigma"] = (
+                f"({WIDER * sigma:.4g} -> {sigma}):(0 -> {wide}) then {anneal['background_sigma']}"
+            )
         slower = f"(0.5 -> 0.2):({late(0.0)} -> {late(0.4)}) then (0.2 -> 0.02):({late(0.4)} -> {end})"
         first = round(0.6 * self.background)
         training = {
             "steps": end,
             "watch_from": sharp,
+            "background_repeats": REPEATS,
             "clip_apart": True,
             "foreground": {
                 "name": "adam",

@@ -32,6 +32,7 @@ class Training(Section):
     seed: Annotated[int, Field(ge=0)] = 0
     foreground: Optimiser = Optimiser(name="rmsprop", rate=1e-5)
     background: Optimiser = Optimiser(name="adam", rate=1e-3)
+    background_repeats: Annotated[int, Field(ge=0)] = 0  # so often the background's phase is done again if it failed
     ladder: Annotated[int, Field(ge=0)] = 0  # steps for each background that is tried; 0: the recipe's own is used
     log_every: Whole = 20  # steps between lines of metrics.jsonl
     look_every: Whole = 500  # steps between looks at held-out images: measures, latest.png, collapse watch
@@ -72,7 +73,8 @@ class Recipe(Section):
         assert plain.phases is not None
         assert isinstance(plain.model, GridConfig)
         sigmas = {"foreground": plain.model.foreground.sigma, "background": plain.model.background.sigma}
-        return handler(fill_in(plain.phases.plan(sigmas), content))
+        stills_alone = isinstance(plain.model, Space) and not plain.model.background.components
+        return handler(fill_in(plain.phases.plan(sigmas, from_nothing=not stills_alone), content))
 
     @model_validator(mode="after")
     def _ladder_needs_rungs(self) -> "Recipe":
@@ -80,6 +82,15 @@ class Recipe(Section):
             raise ValueError(
                 f"training.ladder chooses among SPACE's backgrounds, and a {self.model.kind} has none of them: "
                 "set it to 0"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _a_phase_can_be_done_again(self) -> "Recipe":
+        if self.training.background_repeats and not isinstance(self.model, GridConfig):
+            raise ValueError(
+                f"training.background_repeats is for models whose background can learn alone, and a {self.model.kind} "
+                "is all background: set it to 0"
             )
         return self
 

@@ -60,6 +60,12 @@ class Display:
         elif line:
             self._say(f"step {step}/{self._steps}  {text}")
 
+    def lengthen(self, steps: int) -> None:
+        """Say that there are so many steps in all."""
+        self._steps = steps
+        if self._bar is not None:
+            self._bar.update(self._task, total=steps)
+
     def _left(self, step: int) -> float:
         """Seconds until the last step, or the deadline."""
         by_steps = (self._steps - step) / max(self._pace.rate, 1e-9)

@@ -19,6 +19,7 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor
@@ -31,6 +32,7 @@ from objectspace.training import optimisers
 from objectspace.training.directory import writing
 from objectspace.training.display import Display, Say
 from objectspace.training.journal import Journal
+from objectspace.training.leftover import background_leaves, ground_share
 from objectspace.training.processes import averages, on_first, share_of
 from objectspace.training.signals import stop_signals
 from objectspace.training.state import Start, State, save
@@ -46,6 +48,7 @@ PHASES = {
     "sharpen": "all learn together, by one bound",
 }
 PICTURED = 6  # images in latest.png
+MOST_GROUND = 0.02  # of the pixels: a background that leaves more ground than this has failed; good ones leave 0.004
 
 
 class DivergedError(UserError):
@@ -75,20 +78,22 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     begun = time.monotonic() - state.seconds
     with (
         Journal(start.run, state.step) if fabric.is_global_zero else nullcontext() as journal,
-        Display(training.steps, state.step, deadline, say, silent=not fabric.is_global_zero) as display,
+        Display(
+            training.steps + state.put_back, state.step, deadline, say, silent=not fabric.is_global_zero
+        ) as display,
         stop_signals() as arrived,
     ):
-        while state.step < training.steps:
-            if anneal.phase_at(state.step) != phase:
-                phase = anneal.phase_at(state.step)
+        while state.clock < training.steps:
+            if anneal.phase_at(state.clock) != phase:
+                phase = anneal.phase_at(state.clock)
                 say(f"phase {phase}: {PHASES[phase]}")
             images = to_images(start.train, sampler, state.step, fabric)
             motion = None if moving is None else to_motion(moving, sampler, state.step, fabric)
             for name, optimiser in start.optimisers.items():
-                optimisers.set_rate(optimiser, optimisers.rate_at(getattr(training, name), state.step))
+                optimisers.set_rate(optimiser, optimisers.rate_at(getattr(training, name), state.clock))
             generator = noise(start.seed, state.step, fabric)
             report = take_step(
-                fabric, start.objective, start.optimisers, images, state.step, generator, training.clip, motion, apart
+                fabric, start.objective, start.optimisers, images, state.clock, generator, training.clip, motion, apart
             )
             state.step += 1
             state.seconds = time.monotonic() - begun
@@ -96,7 +101,10 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
             _count_skipped(state, report)
             if not report.skipped:
                 start.model.after_step(report.terms)
-            logged, last = state.step % training.log_every == 0, state.step == training.steps
+            if state.clock == anneal.background_first and training.background_repeats:
+                repeat_background(start, state, say)
+                display.lengthen(training.steps + state.put_back)
+            logged, last = state.step % training.log_every == 0, state.clock == training.steps
             if logged and journal is not None:
                 facts: dict[str, float | str] = {"seconds": round(state.seconds, 2), "phase": phase}
                 journal.note(state.step, facts | dict(report.terms))
@@ -120,13 +128,43 @@ def agree(fabric: Fabric, report: StepReport, stopped: bool, late: bool) -> tupl
     return replace(report, terms=mean), stopped, late
 
 
+def repeat_background(start: Start, state: State, say: Say) -> None:
+    """Put the clock back to the first step if the background, at the end of its phase, leaves ground unexplained.
+
+    It goes on from where it stands, with the wide sigma and the rate of the first steps.
+    """
+    first = start.recipe.anneal.background_first
+    left = on_first(start.fabric, lambda: _ground_left(start, state))
+    if left <= MOST_GROUND:
+        return
+    done = state.put_back // first
+    if done >= start.recipe.training.background_repeats:
+        say(
+            f"warning: {left:.1%} of the held-out pixels are ground that the background does not explain: objects will "
+            "draw it; give phases.background more steps, or the background more components or stills"
+        )
+        return
+    state.put_back += first
+    say(f"{left:.1%} of the held-out pixels are ground that the background does not explain: its phase is done again")
+
+
+def _ground_left(start: Start, state: State) -> float:
+    """The share of held-out pixels that are ground, and that the background alone does not explain."""
+    stage = replace(start.recipe.anneal.at(state.clock - 1), background_only=True)
+    images = start.held_out.batch(np.arange(min(start.recipe.training.look_images, len(start.held_out))))
+    start.objective.eval()
+    share = ground_share(*background_leaves(start.model, images, stage, start.recipe.training.batch))
+    start.objective.train()
+    return share
+
+
 def look(start: Start, state: State, journal: Journal | None, watch: Watch, say: Say) -> Collapse | None:
     """Measure on held-out images, draw them, and warn; gives a fatal collapse if there is one."""
 
     def by_the_first() -> tuple[dict[str, float], list[Collapse], dict[str, int]]:
         assert journal is not None
         with writing(start.run):
-            measures, collapses = _look(start, state.step, journal, watch, say)
+            measures, collapses = _look(start, state, journal, watch, say)
         return measures, collapses, dict(watch.lasting)
 
     state.measures, collapses, state.lasting = on_first(start.fabric, by_the_first)
@@ -135,20 +173,22 @@ def look(start: Start, state: State, journal: Journal | None, watch: Watch, say:
     return next((collapse for collapse in collapses if collapse.fatal), None)
 
 
-def _look(start: Start, step: int, journal: Journal, watch: Watch, say: Say) -> tuple[dict[str, float], list[Collapse]]:
+def _look(
+    start: Start, state: State, journal: Journal, watch: Watch, say: Say
+) -> tuple[dict[str, float], list[Collapse]]:
     start.objective.eval()
     numbers = range(min(start.recipe.training.look_images, len(start.held_out)))
     images = [start.held_out.images[number] for number in numbers]
     scenes, published = start.model.decompose(images), start.model.decompose_published(images)
     start.objective.train()
     measures, seen = measure(scenes, start.held_out, published), vitals(scenes)
-    journal.note(step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})
-    journal.picture(step, images[:PICTURED], scenes[:PICTURED])
+    journal.note(state.step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})
+    journal.picture(state.step, images[:PICTURED], scenes[:PICTURED])
     say("  ".join(f"{name} {value:.3f}" for name, value in measures.items()))
-    collapses = watch.look(step, seen)
+    collapses = watch.look(state.clock, seen)
     for collapse in collapses:
         say(f"warning: {collapse.name}: {collapse.advice}")
-        journal.note(step, {"warning": collapse.name})
+        journal.note(state.step, {"warning": collapse.name})
     return measures, collapses
 
 

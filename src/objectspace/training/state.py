@@ -21,6 +21,7 @@ class State:
     """Where a run stands, beyond weights and optimisers."""
 
     step: int = 0
+    put_back: int = 0  # steps of phases that were done again
     seconds: float = 0.0
     skipped: int = 0
     skipped_in_a_row: int = 0
@@ -28,6 +29,11 @@ class State:
     best_step: int = 0  # ... and its step
     measures: dict[str, float] = field(default_factory=dict)  # of the last look
     lasting: dict[str, int] = field(default_factory=dict)  # for how many looks a collapse has shown
+
+    @property
+    def clock(self) -> int:
+        """Where the schedules stand: the steps, less those that were done again."""
+        return self.step - self.put_back
 
 
 @dataclass(frozen=True)
