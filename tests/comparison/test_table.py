@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from objectspace import recipe_files
+from objectspace.comparison import measures
 from objectspace.comparison.contestants import Contestant, find, find_all, short_names
 from objectspace.comparison.convergence import recipe_for
-from objectspace.comparison.measures import measured
 from objectspace.comparison.table import Entry, cells, latex, markdown, notes, rows_of
 from objectspace.config import Recipe
 from objectspace.errors import UserError
@@ -157,24 +157,27 @@ def test_what_is_neither_run_nor_model_is_refused(tmp_path) -> None:
         found("nothing-here")
 
 
-def test_a_model_is_measured_once_for_the_same_weights_and_data(recipe, sprites, tmp_path) -> None:
-    asked: list[Path] = []
+def test_a_model_is_measured_once_for_the_same_weights_and_data(recipe, sprites, tmp_path, monkeypatch) -> None:
+    asked: list[tuple[str, int | None]] = []
+    measure = measures.measure_model
 
-    def measure(folder: Path) -> dict:
-        asked.append(folder)
-        return {"ap50": 0.5}
+    def noted(model, dataset, limit):
+        asked.append((dataset.split, limit))
+        return measure(model, dataset, limit)
 
     def numbers(who: Contestant, split: str = "test", limit: int | None = None) -> dict:
-        return measured(who, sprites, split, limit, tmp_path / "cache", measure)
+        return measures.measured(who, sprites, split, limit, tmp_path / "cache")
 
+    monkeypatch.setattr(measures, "measure_model", noted)
     who = found(make_run(tmp_path / "run", recipe))
-    assert numbers(who)["ap50"] == numbers(who)["ap50"] == 0.5
-    assert len(asked) == 1
+    first, second = numbers(who), numbers(who)
+    assert all(second[name] == value for name, value in first.items())
+    assert asked == [("test", None)]
     numbers(who, "train")
     numbers(who, limit=2)
     create(recipe.model, seed=1).save_pretrained(who.folder)
     numbers(who)
-    assert len(asked) == 4
+    assert asked[1:] == [("train", None), ("test", 2), ("test", None)]
 
 
 def test_names_are_shortened_as_long_as_they_can_be_told_apart() -> None:

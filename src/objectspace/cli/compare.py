@@ -269,13 +269,7 @@ def _entry(who: "Contestant", data: Path, split: str, limit: int | None, out: Pa
     from objectspace.comparison.measures import measured
     from objectspace.comparison.table import Entry
 
-    def measure(folder: Path) -> dict[str, Any]:
-        from objectspace import load
-        from objectspace.cli.evaluate import measure_model
-
-        return measure_model(load(folder), data, split, limit).to_dict()
-
-    numbers = measured(who, data, split, limit, out / "measured", measure) if who.has_weights else {}
+    numbers = measured(who, data, split, limit, out / "measured") if who.has_weights else {}
     return Entry(who, data.resolve().name, numbers)
 
 

@@ -1,8 +1,8 @@
 """`objectspace evaluate`: how well a model takes the images of a data set apart."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,14 +13,10 @@ from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.store import write_json
 from objectspace.errors import UserError
 from objectspace.files import check_writable
-from objectspace.progress import Progress
+from objectspace.measuring import Rule, measure_model
 
 if TYPE_CHECKING:
     from objectspace.evaluation.report import Report
-    from objectspace.models.base import Input, SceneModel
-    from objectspace.scene import Scene
-
-BATCH = 16  # images taken apart at a time
 
 CEILING = "the paper's AP looks at 11 recalls: without perfect recall it cannot pass 10/11 = 0.909"
 PAIRED = {
@@ -77,7 +73,7 @@ def evaluate(
         str, typer.Option(help="Categories of the truth that count neither way: Wall,Ladder. Leaves masks unmeasured.")
     ] = "",
     rule: Annotated[
-        Literal["ours", "published"],
+        Rule,
         typer.Option(help="ours: everything. published: only what the published evaluation measures, which is quick."),
     ] = "ours",
     moving: Annotated[bool, typer.Option(help="Measure what moves by itself too, without scenery.")] = False,
@@ -93,8 +89,9 @@ def evaluate(
     from objectspace import load
 
     loaded = load(model)
-    report = measure_model(loaded, data, split, limit, left_out, rule=rule, moving=moving)
     height, width = loaded.config.image_size
+    dataset = open_split(data, split, loaded.config.image_size)
+    report = measure_model(loaded, dataset, limit, left_out, rule=rule, moving=moving)
     apart = f", without {', '.join(left_out)}" if left_out else ""
     print_report(report, f"{model} on {split} of {data}, at {height} x {width}{apart}")
     if json_file is not None:
@@ -107,50 +104,11 @@ def evaluate(
         print(f"all numbers: {json_file}")
 
 
-def measure_model(
-    model: "SceneModel",
-    data: Path,
-    split: str,
-    limit: int | None = None,
-    without: Sequence[str] = (),
-    *,
-    rule: Literal["ours", "published"] = "ours",
-    moving: bool = False,
-) -> "Report":
-    """Measure a model on a split, or on its first `limit` images, read at the model's own size.
-
-    The categories `without` count neither way. By our `rule` the published one is measured too, where the model is of
-    cells; with `moving` also what is left without the categories that stand still in the split.
-    """
-    from objectspace.evaluation.evaluate import evaluate as measure
-    from objectspace.evaluation.stillness import still_categories
-
-    if rule == "published" and not model.config.cells:
-        raise UserError("--rule published counts cells, and this model has none: leave it out")
-    dataset = Dataset(data, split, model.config.image_size)
+def open_split(data: Path, split: str, size: tuple[int, int]) -> Dataset:
+    """A split at a model's size; files that cannot be used are named."""
+    dataset = Dataset(data, split, size)
     print_problems(dataset.problems)
-    _check_categories(without, dataset)
-    indices = range(min(limit or len(dataset), len(dataset)))
-    still = still_categories(dataset) if moving else None
-    with Progress(f"evaluating {split}", len(indices)) as progress:
-        ours = _scenes(model.decompose, dataset, len(indices)) if rule == "ours" else None
-        cells = _scenes(model.decompose_published, dataset, len(indices)) if model.config.cells else None
-        if ours is not None:
-            ours = _counted(ours, progress)
-        elif cells is not None:
-            cells = _counted(cells, progress)
-        return measure(ours, dataset, indices=indices, without=without, published=cells, still=still)
-
-
-def _check_categories(names: Sequence[str], dataset: Dataset) -> None:
-    if names:
-        known = sorted({name for index in range(len(dataset)) for name in dataset.categories(index)})
-        unknown = [name for name in names if name not in known]
-        if unknown:
-            raise UserError(
-                f"--without {', '.join(unknown)}: no such category in {dataset.split} of {dataset.root}; "
-                f"there are: {', '.join(known)}"
-            )
+    return dataset
 
 
 def print_report(report: "Report", title: str) -> None:
@@ -215,20 +173,6 @@ def _print_groups(groups: Mapping[str, Mapping[str, Any]], means: Mapping[str, f
     rounded = dict(means) | {"objects": round(means["objects"] or 0)}
     table.add_row("mean", *(_text(rounded.get(key)) for key in columns))
     Console().print(table)
-
-
-def _scenes(
-    decompose: "Callable[[Sequence[Input]], list[Scene] | None]", dataset: Dataset, count: int
-) -> Iterator["Scene"]:
-    """The first images taken apart, a batch at a time."""
-    for start in range(0, count, BATCH):
-        yield from decompose(list(dataset.images[start : min(start + BATCH, count)])) or ()
-
-
-def _counted(scenes: Iterator["Scene"], progress: Progress) -> Iterator["Scene"]:
-    for scene in scenes:
-        yield scene
-        progress.advance()
 
 
 def _text(value: float | None) -> str:

@@ -50,7 +50,8 @@ def pack(
 ) -> None:
     """Store a run's weights in half precision, measure them as stored, and write down where they come from."""
     from objectspace.card import CARD
-    from objectspace.cli.evaluate import measure_model, print_report
+    from objectspace.cli.evaluate import open_split, print_report
+    from objectspace.measuring import measure_model
     from objectspace.models.pretrained import from_pretrained, save_pretrained
     from objectspace.training.history import describe, measured
 
@@ -60,7 +61,8 @@ def pack(
     with TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as folder:
         part = Path(folder) / out.name
         save_pretrained(from_pretrained(run / "model"), part, half=True)
-        report = measure_model(from_pretrained(part), data, split)
+        stored = from_pretrained(part)
+        report = measure_model(stored, open_split(data, split, stored.config.image_size))
         card = measured(card, f"{report.images} images of split {split}", report.to_dict())
         (part / CARD).write_text(card.to_json(), encoding="utf-8")
         part.replace(out)  # all of it, or nothing

@@ -1,0 +1,71 @@
+"""From a model and a data set to a `Report`: take the images apart, and measure the scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from objectspace.data.dataset import Dataset
+from objectspace.errors import UserError
+from objectspace.progress import Progress
+
+if TYPE_CHECKING:
+    from objectspace.evaluation.report import Report
+    from objectspace.models.base import Input, SceneModel
+    from objectspace.scene import Scene
+
+BATCH = 16  # images taken apart at a time
+Rule = Literal["ours", "published"]
+
+
+def measure_model(
+    model: SceneModel,
+    dataset: Dataset,
+    limit: int | None = None,
+    without: Sequence[str] = (),
+    *,
+    rule: Rule = "ours",
+    moving: bool = False,
+) -> Report:
+    """Measure a model on a data set, or on its first `limit` images; `objectspace.evaluate` says what is what."""
+    from objectspace.evaluation.evaluate import evaluate
+    from objectspace.evaluation.stillness import still_categories
+
+    if rule == "published" and not model.config.cells:
+        raise UserError("the published rule counts cells, and this model has none: leave it out")
+    _check_categories(without, dataset)
+    indices = range(min(limit or len(dataset), len(dataset)))
+    still = still_categories(dataset) if moving else None
+    with Progress(f"evaluating {dataset.split}", len(indices)) as progress:
+        ours = _scenes(model.decompose, dataset, len(indices)) if rule == "ours" else None
+        cells = _scenes(model.decompose_published, dataset, len(indices)) if model.config.cells else None
+        if ours is not None:
+            ours = _counted(ours, progress)
+        elif cells is not None:
+            cells = _counted(cells, progress)
+        return evaluate(ours, dataset, indices=indices, without=without, published=cells, still=still)
+
+
+def _check_categories(names: Sequence[str], dataset: Dataset) -> None:
+    if names:
+        known = sorted({name for index in range(len(dataset)) for name in dataset.categories(index)})
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise UserError(
+                f"without {', '.join(unknown)}: no such category in {dataset.split} of {dataset.root}; "
+                f"there are: {', '.join(known)}"
+            )
+
+
+def _scenes(
+    decompose: Callable[[Sequence[Input]], list[Scene] | None], dataset: Dataset, count: int
+) -> Iterator[Scene]:
+    """The first images taken apart, a batch at a time."""
+    for start in range(0, count, BATCH):
+        yield from decompose(list(dataset.images[start : min(start + BATCH, count)])) or ()
+
+
+def _counted(scenes: Iterator[Scene], progress: Progress) -> Iterator[Scene]:
+    for scene in scenes:
+        yield scene
+        progress.advance()
