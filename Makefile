@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test quick lint bench clean
 
 help: ## Show this menu
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -15,6 +15,9 @@ demo: $(VENV)/.ready ## Set up, take sample scenes apart: demo/report.html, boxe
 
 test: lint $(VENV)/.browser ## Set up, check style and types, run all tests
 	$(BIN)/python -m pytest
+
+quick: lint ## Check style and types, run the tests that are not marked slow
+	$(BIN)/python -m pytest -m "not slow"
 
 lint: $(VENV)/.ready ## Set up, check style and types
 	$(BIN)/ruff check .
