@@ -25,16 +25,16 @@ import numpy as np
 import torch
 
 from benchmarks.pieces import WHOLE, Piece, pieces_of
-from objectspace import recipe_files
-from objectspace.comparison.machine import machine
-from objectspace.config import Recipe
+from objectspace.compare.machine import machine
 from objectspace.data.dataset import Dataset
 from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError, unknown
 from objectspace.evaluation.evaluate import evaluate
-from objectspace.files import write_atomically
+from objectspace.io.files import write_atomically
 from objectspace.models import load
 from objectspace.models.parts.grid import GridModel
+from objectspace.recipes import files as recipe_files
+from objectspace.recipes.recipe import Recipe
 from objectspace.scene import Picture, Scene
 from objectspace.training.loop import DivergedError
 from objectspace.training.run import Options, train

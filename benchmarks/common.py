@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from objectspace.comparison.machine import machine
+from objectspace.compare.machine import machine
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.config import Space as Config
 from objectspace.config import Stage
 from objectspace.models.parts.cells import Cells, Gaussian, gaussian
 from objectspace.models.space import Space
+from objectspace.models.space import SpaceConfig as Config
 from objectspace.nn.broadcast import BroadcastDecoder, coordinate_map
 from objectspace.ops.boundary import SIGMA, STRENGTH, rim_width
 from objectspace.ops.geometry import to_affine

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from objectspace.config import GridConfig, Recipe
+from objectspace.models.parts.settings import GridConfig
 from objectspace.ops import schedules
 from objectspace.ops.schedules import Schedule
+from objectspace.recipes.recipe import Recipe
 
 WHOLE = "whole"
 COMPONENTS = 4  # that are in the place of stills

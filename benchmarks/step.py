@@ -21,11 +21,13 @@ from matplotlib.ticker import LogLocator
 
 from benchmarks.common import RESULTS, report
 from benchmarks.dense import DenseSpace
-from objectspace.comparison import machine
-from objectspace.comparison.steps import stepper as train_step
-from objectspace.config import Anneal, Foreground, Stage, Training
-from objectspace.config import Space as Config
+from objectspace.compare import machine
+from objectspace.compare.steps import stepper as train_step
+from objectspace.config import Anneal, Stage
+from objectspace.models.parts.settings import ForegroundConfig
 from objectspace.models.space import Space
+from objectspace.models.space import SpaceConfig as Config
+from objectspace.recipes.recipe import Training
 
 OBJECTS = 20
 GRIDS = (4, 8, 16, 32)
@@ -34,7 +36,7 @@ SIZE = 128
 
 
 def config_for(grid: int, budget: int | None) -> Config:
-    return Config(image_size=(SIZE, SIZE), foreground=Foreground(grid=(grid, grid), budget=budget))
+    return Config(image_size=(SIZE, SIZE), foreground=ForegroundConfig(grid=(grid, grid), budget=budget))
 
 
 def stepper(kind: str, grid: int, batch: int) -> Callable[[], None]:

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from objectspace import plugins, recipe_files
+from objectspace import plugins
 from objectspace.config import ModelConfig, installed
 from objectspace.errors import UserError
 from objectspace.models import create, load
+from objectspace.recipes import files as recipe_files
 
 DECLARED = """
 from typing import Literal

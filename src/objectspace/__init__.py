@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from objectspace.config import ModelConfig, Recipe
+    from objectspace.config import ModelConfig
     from objectspace.data.dataset import Dataset
     from objectspace.evaluation.report import Report
     from objectspace.models.base import SceneModel
+    from objectspace.recipes.recipe import Recipe
     from objectspace.scene import Scene
 
 __version__ = "0.1.0"
@@ -40,8 +41,8 @@ def create(recipe: str | Path | Recipe | ModelConfig, *, changes: Sequence[str] 
 
     `changes` are like `model.foreground.grid=16`, for a recipe by name or from a file.
     """
-    from objectspace.config import Recipe
     from objectspace.models import create as create_model
+    from objectspace.recipes.recipe import Recipe
 
     if isinstance(recipe, (str, Path)):
         recipe = _recipe(recipe, changes)
@@ -94,7 +95,7 @@ def evaluate(
 
 
 def _recipe(name_or_path: str | Path, changes: Sequence[str]) -> Recipe:
-    from objectspace import recipe_files
+    from objectspace.recipes import files as recipe_files
 
     return recipe_files.load(name_or_path, changes)
 

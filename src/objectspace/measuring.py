@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from objectspace.data.dataset import Dataset
 from objectspace.errors import UserError
-from objectspace.progress import Progress
+from objectspace.io.progress import Progress
 
 if TYPE_CHECKING:
     from objectspace.evaluation.report import Report

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from objectspace.data.atari.screen import scaled
 from objectspace.errors import UserError, missing_extra
 from objectspace.scene import Object, Picture, Scene
-from objectspace.tracking import Tracker
+from objectspace.video.tracking import Tracker
 
 try:
     import gymnasium

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from objectspace import rle
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 Box = tuple[float, float, float, float]
 Picture = NDArray[np.uint8]  # (H, W, 3) RGB

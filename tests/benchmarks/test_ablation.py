@@ -14,14 +14,14 @@ import pytest
 from benchmarks import ablation
 from benchmarks.ablation import minutes_to, plan
 from benchmarks.pieces import WHOLE, moved, pieces_of
-from objectspace import recipe_files
-from objectspace.config import Recipe
 from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
 from objectspace.errors import UserError
 from objectspace.models.parts.grid import GridModel
 from objectspace.ops.schedules import Schedule
+from objectspace.recipes import files as recipe_files
+from objectspace.recipes.recipe import Recipe
 from objectspace.training.loop import DivergedError
 from objectspace.training.run import Options
 

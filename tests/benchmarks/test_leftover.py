@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from benchmarks import leftover
-from objectspace.config import Anneal, Space
+from objectspace.config import Anneal
 from objectspace.data.dataset import Dataset
 from objectspace.models import create
+from objectspace.models.space import SpaceConfig
 
 
 def run(monkeypatch, *arguments: str) -> None:
@@ -21,7 +22,7 @@ def run(monkeypatch, *arguments: str) -> None:
 def save(folder, rooms, unknown: float) -> str:
     """A model with a still for each room, and objects that have learned nothing."""
     train = Dataset(rooms, "train")
-    config = Space.model_validate(
+    config = SpaceConfig.model_validate(
         {
             "image_size": 32,
             "foreground": {"grid": 4, "glimpse": 8},

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 
-from objectspace.episode import pictures
 from objectspace.errors import UserError
-from objectspace.export.record import Found, Record
 from objectspace.reports.pictures import color_of
+from objectspace.results.record import Found, Record
+from objectspace.video.episode import pictures
 
 COUNT = 6
 
@@ -49,7 +49,7 @@ def test_a_gif_becomes_a_gif_and_a_second_run_draws_it_without_the_model(run, mo
     run(*command, "boxes.gif", "--scale", 1)
     assert len(read("boxes.gif")) == COUNT
     assert read("boxes.gif")[0].shape == (32, 40, 3)
-    monkeypatch.setattr("objectspace.decomposition.Source.frames", None)
+    monkeypatch.setattr("objectspace.results.decomposition.Source.frames", None)
     run(*command, "half.gif", "--scale", 0.5)
     assert [picture.shape for picture in read("half.gif")] == [(16, 20, 3)] * COUNT
 

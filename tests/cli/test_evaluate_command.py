@@ -12,7 +12,6 @@ import torch
 from PIL import Image
 
 from objectspace.cli.evaluate import evaluate, print_report
-from objectspace.config.genesis import Genesis
 from objectspace.data import Dataset
 from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
@@ -21,6 +20,7 @@ from objectspace.errors import UserError
 from objectspace.evaluation.boxes import count_errors, paper_ap
 from objectspace.evaluation.report import BoxMeasures, Report, Variant
 from objectspace.models import create, load
+from objectspace.models.genesis import GenesisConfig
 from oracle.small import small_config
 
 KEYS = (
@@ -107,7 +107,7 @@ def test_the_published_rule_stands_beside_ours_and_alone(sprites: Path, model: P
 
 
 def test_a_model_without_cells_has_no_published_rule(sprites: Path, tmp_path: Path) -> None:
-    create(Genesis(image_size=(32, 32), components=2)).save_pretrained(tmp_path / "model")
+    create(GenesisConfig(image_size=(32, 32), components=2)).save_pretrained(tmp_path / "model")
     with pytest.raises(UserError, match="counts cells"):
         evaluate(sprites, str(tmp_path / "model"), "test", rule="published")
     evaluate(sprites, str(tmp_path / "model"), "test", tmp_path / "numbers.json", 2)

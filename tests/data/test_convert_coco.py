@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from pycocotools import mask as pycoco
 
 from helpers.writers import convert, picture, save
-from objectspace import rle
 from objectspace.data.convert import open_source
 from objectspace.data.convert.polygon import rasterise
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 MASK = np.zeros((12, 10), bool)
 MASK[3:6, 2:8] = True

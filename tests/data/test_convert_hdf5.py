@@ -8,9 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from helpers.writers import convert, picture, scene_masks
-from objectspace import rle
 from objectspace.data.convert import open_source
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 
 def stack(count: int, entities: int = 4) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:

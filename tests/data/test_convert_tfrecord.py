@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from helpers.writers import convert, dm_scene, example, picture, scene_masks, tfrecord, write_tfrecords
-from objectspace import rle
 from objectspace.data.convert import open_source
 from objectspace.data.convert.crc32c import crc32c
 from objectspace.data.convert.example import ExampleError, parse_example
@@ -17,6 +16,7 @@ from objectspace.data.generate import generate
 from objectspace.data.sample import tight_box
 from objectspace.data.store import to_coco_box
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 
 def test_crc32c_has_the_published_values() -> None:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from objectspace import rle
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 SOURCE = SpritesSource(height=32, width=48, least=1, most=3, seed=7)
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.ndimage import binary_dilation
 
-from objectspace import rle
 from objectspace.data.generate import Source, Stream, generate
 from objectspace.data.rooms import RoomsSource, render
 from objectspace.data.rooms.layout import ROOM_COLORS, SOLID_COLORS, VARIANTS, Layout, draw_layout
@@ -21,6 +20,7 @@ from objectspace.data.rooms.view import Camera, Outline, Solid, outlines
 from objectspace.data.sample import Sample
 from objectspace.data.store import read_json
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 
 @pytest.fixture(scope="module", params=["small", "large"])

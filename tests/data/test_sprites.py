@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.ndimage import binary_dilation
 
-from objectspace import rle
 from objectspace.data.sprites import SHAPES, SpritesSource
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 
 def scenes(source: SpritesSource, count: int = 40):

@@ -15,7 +15,7 @@ from objectspace.data.sprites import SpritesSource
 from objectspace.evaluation.evaluate import evaluate
 from objectspace.evaluation.report import BoxMeasures, Report
 from objectspace.scene import Object, Scene
-from objectspace.training.validate import measure
+from objectspace.training.validation import measure
 
 KEYS = (
     "ap50 ap count_error accuracy overcount undercount mse coco_ap50 coco_ap fg_ari ari miou mbo precision recall f1 "

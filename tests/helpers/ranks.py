@@ -13,15 +13,15 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from objectspace.config import Recipe
 from objectspace.data.sampler import Sampler
 from objectspace.errors import UserError
-from objectspace.recipe_files import build, load
+from objectspace.recipes.files import build, load
+from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop, run
-from objectspace.training.processes import connect, share_of
+from objectspace.training.distributed import connect, share_of
+from objectspace.training.monitor import ADVICE, Watch
 from objectspace.training.run import Options, train
 from objectspace.training.step import take_step
-from objectspace.training.watch import ADVICE, Watch
 
 RANK = int(os.environ.get("RANK", "0"))
 

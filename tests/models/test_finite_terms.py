@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from objectspace.config import Anneal, Foreground
-from objectspace.config import Space as Config
+from objectspace.config import Anneal
 from objectspace.models import create
+from objectspace.models.parts.settings import ForegroundConfig
+from objectspace.models.space import SpaceConfig as Config
 
 SIDE, BATCH = 16, 50  # the smallest image that the encoders take; all widths are the paper's
 SHAPE = (BATCH, 3, SIDE, SIDE)
@@ -36,7 +37,7 @@ IMAGES: dict[str, Callable[[torch.Generator], Tensor]] = {
 def test_terms_of_the_paper_s_architecture_are_finite_over_a_thousand_images():
     anneal = Anneal()
     # Cells of 8 pixels, as in the paper's 16 x 16 grid: the encoder has the paper's strides, too.
-    model = create(Config(image_size=(SIDE, SIDE), foreground=Foreground(grid=(SIDE // 8, SIDE // 8))), anneal)
+    model = create(Config(image_size=(SIDE, SIDE), foreground=ForegroundConfig(grid=(SIDE // 8, SIDE // 8))), anneal)
     generator = torch.Generator().manual_seed(0)
     seen = 0
     with torch.inference_mode():

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from objectspace.config import Genesis as Config
 from objectspace.models import Genesis, create, load
+from objectspace.models.genesis import GenesisConfig as Config
 from oracle.mixtures import small_genesis, small_mixture
 
 GOAL = {"goal": 0.3, "step": 0.5, "smoothing": 0.9}

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from objectspace.config import Foreground
 from objectspace.models.parts.glimpses import (
     DenseDecoder,
     DenseEncoder,
@@ -11,11 +10,12 @@ from objectspace.models.parts.glimpses import (
     GlimpseEncoder,
     glimpse_nets,
 )
+from objectspace.models.parts.settings import ForegroundConfig
 from oracle.small import SMALL_FOREGROUND
 
 
 def nets(**options):
-    return glimpse_nets(Foreground(**{**SMALL_FOREGROUND, **options}))
+    return glimpse_nets(ForegroundConfig(**{**SMALL_FOREGROUND, **options}))
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

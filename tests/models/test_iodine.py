@@ -5,8 +5,8 @@ import gc
 import pytest
 import torch
 
-from objectspace.config import Iodine as Config
 from objectspace.models import Iodine, create
+from objectspace.models.iodine import IodineConfig as Config
 from objectspace.models.iodine import leave_one_out
 from oracle.mixtures import small_iodine, small_mixture
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from objectspace.config.genesis import Genesis
 from objectspace.models import create
+from objectspace.models.genesis import GenesisConfig
 from objectspace.ops import geometry
 from oracle.small import small_config
 
@@ -45,6 +45,6 @@ def test_every_box_is_the_latents_own(model, picture):
 
 
 def test_a_model_without_cells_has_no_such_objects(picture):
-    config = Genesis(image_size=(32, 32), components=2)
+    config = GenesisConfig(image_size=(32, 32), components=2)
     assert config.cells == 0
     assert create(config).decompose_published(picture) is None

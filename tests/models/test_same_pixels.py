@@ -16,8 +16,8 @@ from helpers.writers import picture
 from objectspace.config import ModelConfig
 from objectspace.data import Dataset
 from objectspace.data.sampler import Sampler
-from objectspace.images import read_image
-from objectspace.inputs import Source
+from objectspace.io.images import read_image
+from objectspace.io.paths import Source
 from objectspace.models import SceneModel, create
 from objectspace.models.inputs import prepare
 from objectspace.training.loop import to_images

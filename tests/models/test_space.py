@@ -10,10 +10,11 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from objectspace.config import Anneal, Init, Stage
-from objectspace.config import Space as Config
+from objectspace.config import Anneal, Stage
 from objectspace.models import Space, create
 from objectspace.models.parts.cells import choose
+from objectspace.models.parts.settings import InitConfig
+from objectspace.models.space import SpaceConfig as Config
 from objectspace.ops.distributions import bernoulli_kl
 from oracle.small import small_config, small_model
 
@@ -144,7 +145,7 @@ def test_the_budget_takes_the_most_present():
 
 
 def test_heads_start_at_their_priors():
-    config, anneal = small_config(init=Init(weight_factor=1e-6)), Anneal(scale_prior_mean=-1.7)
+    config, anneal = small_config(init=InitConfig(weight_factor=1e-6)), Anneal(scale_prior_mean=-1.7)
     output = create(config, anneal)(torch.rand(2, 3, 32, 32), anneal.at(0), sample=False)
     cells = output.foreground.cells
     torch.testing.assert_close(cells.scale.mean, torch.full_like(cells.scale.mean, -1.7), atol=1e-3, rtol=0)
@@ -155,7 +156,9 @@ def test_heads_start_at_their_priors():
 
 
 def test_heads_may_start_as_torch_starts_them():
-    output = create(small_config(init=Init(heads="default")))(torch.rand(2, 3, 32, 32), Anneal().at(0), sample=False)
+    output = create(small_config(init=InitConfig(heads="default")))(
+        torch.rand(2, 3, 32, 32), Anneal().at(0), sample=False
+    )
     assert output.kl["scale"].min() > 10
 
 

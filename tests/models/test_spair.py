@@ -8,13 +8,14 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from objectspace.config import Anneal, Init, Stage
-from objectspace.config import Spair as Config
-from objectspace.config import SpairP as PatchConfig
+from objectspace.config import Anneal, Stage
 from objectspace.models import Spair, SpairP, create, load
 from objectspace.models.parts.sequence import visited
+from objectspace.models.parts.settings import InitConfig
 from objectspace.models.parts.single import from_tiles, to_tiles
 from objectspace.models.spair import SequentialModel, random_patches
+from objectspace.models.spair import SpairConfig as Config
+from objectspace.models.spair import SpairPConfig as PatchConfig
 from objectspace.ops import geometry
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
@@ -227,7 +228,7 @@ def test_forward_changes_no_state_in_evaluation(config):
 
 @BOTH
 def test_heads_start_at_their_priors(config):
-    config = config.model_copy(update={"init": Init(weight_factor=1e-6)})
+    config = config.model_copy(update={"init": InitConfig(weight_factor=1e-6)})
     anneal = Anneal(scale_prior_mean=-1.7)
     output = create(config, anneal)(torch.rand(2, 3, *config.image_size), anneal.at(0), sample=False)
     cells = output.foreground.cells

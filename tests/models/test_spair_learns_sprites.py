@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from objectspace.config import Anneal, SequentialConfig, Spair, SpairP
+from objectspace.config import Anneal
 from objectspace.data.sprites import SpritesSource
 from objectspace.models import SceneModel, create
+from objectspace.models.spair import SequentialConfig, SpairConfig, SpairPConfig
 
 NETS = {
     "glimpse": 8,
@@ -29,14 +30,14 @@ ANNEAL = Anneal(
     boundary_stop=0,
 )
 MODELS = {
-    "spair": Spair(
+    "spair": SpairConfig(
         image_size=32,
         foreground={"grid": 4, **NETS},
         context_dim=32,
         background={"fraction": 4},
         init={"what_std": 0.2},
     ),
-    "spair-p": SpairP(image_size=64, foreground={"grid": 8, **NETS}, context_dim=32, init={"what_std": 0.2}),
+    "spair-p": SpairPConfig(image_size=64, foreground={"grid": 8, **NETS}, context_dim=32, init={"what_std": 0.2}),
 }
 
 

@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from torch.distributions import Normal, kl_divergence
 from torch.nn import functional as F
 
-from objectspace import config as configs
+from objectspace.config import ModelConfig
 from objectspace.models import Genesis, Iodine, SceneModel, create
+from objectspace.models.genesis import GenesisConfig
+from objectspace.models.iodine import IodineConfig
 from oracle import space_oracle
 from oracle.small import SMALL_BACKGROUND
 
@@ -26,18 +28,18 @@ SMALL_IODINE: dict[str, Any] = {
 }
 
 
-def small_genesis(**options: Any) -> configs.Genesis:
-    return configs.Genesis(**{"image_size": (32, 32), **SMALL_BACKGROUND, "components": 3, **options})
+def small_genesis(**options: Any) -> GenesisConfig:
+    return GenesisConfig(**{"image_size": (32, 32), **SMALL_BACKGROUND, "components": 3, **options})
 
 
-def small_iodine(**options: Any) -> configs.Iodine:
-    return configs.Iodine(**{**SMALL_IODINE, **options})
+def small_iodine(**options: Any) -> IodineConfig:
+    return IodineConfig(**{**SMALL_IODINE, **options})
 
 
 SMALL = {"genesis": small_genesis, "iodine": small_iodine}
 
 
-def small_mixture(config: configs.ModelConfig, seed: int = 0) -> SceneModel:
+def small_mixture(config: ModelConfig, seed: int = 0) -> SceneModel:
     """A model in float64 whose components differ."""
     model = create(config, seed=seed).double()
     generator = torch.Generator().manual_seed(seed)

@@ -5,11 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from objectspace import config as configs
 from objectspace.config import Stage
 from objectspace.models import create
 from objectspace.models.parts.cells import Chosen
 from objectspace.models.parts.grid import GridModel, GridOutput
+from objectspace.models.parts.settings import GridConfig, InitConfig
+from objectspace.models.space import SpaceConfig
 
 SMALL_FOREGROUND: dict[str, Any] = {
     "what_dim": 3,
@@ -37,8 +38,8 @@ def small_config(
     foreground: dict[str, Any] | None = None,
     background: dict[str, Any] | None = None,
     **rest: Any,
-) -> configs.Space:
-    return configs.Space(
+) -> SpaceConfig:
+    return SpaceConfig(
         image_size=image_size,
         foreground={**SMALL_FOREGROUND, "grid": grid, "glimpse": 8, **(foreground or {})},
         background={**SMALL_BACKGROUND, "components": 3, **(background or {})},
@@ -46,9 +47,9 @@ def small_config(
     )
 
 
-def small_model(config: configs.GridConfig, seed: int = 0, spread: float = 3.0) -> GridModel:
+def small_model(config: GridConfig, seed: int = 0, spread: float = 3.0) -> GridModel:
     """A model in float64 whose cells differ: boxes of all sizes, near and far, present and absent."""
-    model = create(config.model_copy(update={"init": configs.Init(heads="default")}), seed=seed).double()
+    model = create(config.model_copy(update={"init": InitConfig(heads="default")}), seed=seed).double()
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():

@@ -4,8 +4,7 @@ from typing import Any
 
 import torch
 
-from objectspace import config as configs
-from objectspace.models.spair import SequentialModel
+from objectspace.models.spair import SequentialConfig, SequentialModel, SpairConfig, SpairPConfig
 from oracle.small import SMALL_FOREGROUND, small_model
 
 # The last group norm sees one pixel: with two channels a group it is nearly a step.
@@ -31,8 +30,8 @@ def small_spair(
     foreground: dict[str, Any] | None = None,
     background: dict[str, Any] | None = None,
     **rest: Any,
-) -> configs.Spair:
-    return configs.Spair(
+) -> SpairConfig:
+    return SpairConfig(
         image_size=image_size,
         foreground={**SMALL_SEQUENTIAL, "grid": grid, "glimpse": 8, **(foreground or {})},
         background={**SMALL_SINGLE, **(background or {})},
@@ -46,8 +45,8 @@ def small_spair_p(
     foreground: dict[str, Any] | None = None,
     background: dict[str, Any] | None = None,
     **rest: Any,
-) -> configs.SpairP:
-    return configs.SpairP(
+) -> SpairPConfig:
+    return SpairPConfig(
         image_size=image_size,
         foreground={**SMALL_SEQUENTIAL, "grid": grid, "glimpse": 8, **(foreground or {})},
         background={**SMALL_PATCH, **(background or {})},
@@ -55,7 +54,7 @@ def small_spair_p(
     )
 
 
-def sequential_model(config: configs.SequentialConfig, seed: int = 0, spread: float = 3.0) -> SequentialModel:
+def sequential_model(config: SequentialConfig, seed: int = 0, spread: float = 3.0) -> SequentialModel:
     """A model in float64 whose cells differ, and listen to one another, but not so much that rounding errors grow.
 
     On images of noise a box that moves by a hair sees something else, and tells its neighbour so: with random weights

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from objectspace.config import Recipe
 from objectspace.data.generate import generate
 from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
-from objectspace.recipe_files import build, dump
+from objectspace.recipes.files import build, dump
+from objectspace.recipes.recipe import Recipe
 
 TINY = {
     "model": {

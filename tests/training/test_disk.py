@@ -10,8 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from objectspace.config import Recipe
 from objectspace.errors import UserError
+from objectspace.recipes.recipe import Recipe
 from objectspace.training import checkpoint, directory
 from objectspace.training.checkpoint import Checkpoint, load_newest, save, steps
 from objectspace.training.journal import Journal

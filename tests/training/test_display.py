@@ -1,6 +1,6 @@
 import pytest
 
-from objectspace.progress import Pace, duration
+from objectspace.io.progress import Pace, duration
 from objectspace.training import display
 from objectspace.training.display import Display
 

@@ -13,12 +13,13 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import objectspace
-from objectspace.card import read_card
 from objectspace.cli import app
-from objectspace.config import Recipe, StillBackground
 from objectspace.data.dataset import Dataset
 from objectspace.errors import UserError
-from objectspace.recipe_files import build
+from objectspace.models.card import read_card
+from objectspace.models.parts.settings import SpaceBackgroundConfig
+from objectspace.recipes.files import build
+from objectspace.recipes.recipe import Recipe
 from objectspace.training import ladder, loop
 from objectspace.training.leftover import compact_regions
 from objectspace.training.run import Options, train
@@ -124,7 +125,7 @@ def test_bands_that_differ_need_components(climbing: Recipe, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("own", [{"flat": True}, {"plane": True}, {"strong_decoder": True}], ids=str)
 def test_a_rung_draws_in_its_own_way_whatever_the_recipe_s(own: dict[str, bool]) -> None:
-    tried = rungs(StillBackground(components=1, **own), images=1000)
+    tried = rungs(SpaceBackgroundConfig(components=1, **own), images=1000)
     ways = {
         rung.name: [way for way in ("flat", "plane", "strong_decoder") if getattr(rung.background, way)]
         for rung in tried
@@ -140,7 +141,7 @@ def test_a_rung_draws_in_its_own_way_whatever_the_recipe_s(own: dict[str, bool])
     }
     assert list(ways)[:2] == ["one colour an image", "one plane of colour an image"], "the weakest first"
     for rung in tried:
-        StillBackground.model_validate(rung.background.model_dump())
+        SpaceBackgroundConfig.model_validate(rung.background.model_dump())
 
 
 def test_only_what_is_compact_may_be_an_object() -> None:

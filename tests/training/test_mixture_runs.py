@@ -10,13 +10,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from objectspace.config import Recipe
 from objectspace.models import Genesis, load
-from objectspace.recipe_files import build
+from objectspace.recipes.files import build
+from objectspace.recipes.recipe import Recipe
 from objectspace.scene import Component, Scene
 from objectspace.training import loop
+from objectspace.training.monitor import PATIENCE, Watch, vitals
 from objectspace.training.run import Options, train
-from objectspace.training.watch import PATIENCE, Watch, vitals
 from oracle.mixtures import SMALL_IODINE
 from oracle.small import SMALL_BACKGROUND
 

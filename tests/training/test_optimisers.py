@@ -5,10 +5,11 @@ import torch
 from torch import nn
 from torch.optim import Adam, AdamW, RMSprop
 
-from objectspace.config import Anneal, Optimiser, Recipe
+from objectspace.config import Anneal
 from objectspace.errors import UserError
 from objectspace.ops.schedules import Schedule
-from objectspace.recipe_files import build
+from objectspace.recipes.files import build
+from objectspace.recipes.recipe import Optimiser, Recipe
 from objectspace.training import optimisers
 from objectspace.training.run import Options, train
 

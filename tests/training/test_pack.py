@@ -8,10 +8,10 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from objectspace.card import read_card
 from objectspace.cli import app
-from objectspace.config import Recipe
 from objectspace.models import load
+from objectspace.models.card import read_card
+from objectspace.recipes.recipe import Recipe
 from objectspace.training.run import Options, train
 
 
@@ -61,7 +61,7 @@ def test_weights_that_cannot_be_measured_leave_nothing(run: Path, sprites: Path,
 
 
 def test_the_shipped_models_are_listed_with_their_measures() -> None:
-    from objectspace.card import shipped
+    from objectspace.models.card import shipped
 
     cards = shipped()
     rooms, games = (

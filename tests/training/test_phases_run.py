@@ -9,10 +9,10 @@ from lightning_fabric import Fabric
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from objectspace.config import Recipe
 from objectspace.errors import UserError
 from objectspace.models import create
-from objectspace.recipe_files import build
+from objectspace.recipes.files import build
+from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop
 from objectspace.training.run import Options, train
 from objectspace.training.step import Objective, take_step

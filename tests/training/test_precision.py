@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from objectspace.config import Recipe
 from objectspace.errors import UserError
 from objectspace.models import create
+from objectspace.recipes.recipe import Recipe
 from objectspace.training.precision import multiply_in_bfloat16
 from objectspace.training.run import Options, train
 from objectspace.training.step import Objective

@@ -9,15 +9,15 @@ import torch
 from safetensors.torch import load_file
 
 import objectspace
-from objectspace.config import Recipe
 from objectspace.data.store import write_json
 from objectspace.errors import UserError
 from objectspace.models import create
-from objectspace.recipe_files import build
+from objectspace.recipes.files import build
+from objectspace.recipes.recipe import Recipe
 from objectspace.training import checkpoint, loop
 from objectspace.training.directory import prepare
+from objectspace.training.monitor import Vitals
 from objectspace.training.run import Options, train
-from objectspace.training.watch import Vitals
 
 QUIET = lambda line: None  # noqa: E731
 

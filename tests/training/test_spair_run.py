@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import load_file
 
 import objectspace
-from objectspace.config import Recipe
-from objectspace.recipe_files import build
+from objectspace.recipes.files import build
+from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop
 from objectspace.training.run import Options, train
 

@@ -13,9 +13,9 @@ import torch
 from safetensors.torch import load_file
 
 from helpers.ranks import gradients
-from objectspace.config import Recipe
-from objectspace.recipe_files import dump
-from objectspace.training.processes import share_of
+from objectspace.recipes.files import dump
+from objectspace.recipes.recipe import Recipe
+from objectspace.training.distributed import share_of
 
 PATIENCE = 300.0  # seconds that a busy machine may take
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

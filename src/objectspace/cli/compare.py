@@ -12,14 +12,14 @@ from objectspace.cli.data import resumable
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.store import write_json
 from objectspace.errors import UserError
-from objectspace.files import check_writable, write_atomically
-from objectspace.progress import Progress, duration
+from objectspace.io.files import check_writable, write_atomically
+from objectspace.io.progress import Progress, duration
 
 if TYPE_CHECKING:
-    from objectspace.comparison.contestants import Contestant
-    from objectspace.comparison.convergence import Curve
-    from objectspace.comparison.entrants import Entrant
-    from objectspace.comparison.table import Entry
+    from objectspace.compare.contestants import Contestant
+    from objectspace.compare.convergence import Curve
+    from objectspace.compare.entrants import Entrant
+    from objectspace.compare.table import Entry
 
 app = typer.Typer(
     help="Compare models: time and memory of a step, convergence, a table, pictures.", no_args_is_help=True
@@ -54,9 +54,9 @@ def latency(
     check_writable(out / "latency.json")
     import torch
 
-    from objectspace.comparison.charts import latency_chart
-    from objectspace.comparison.latency import Settings, measure_all
-    from objectspace.comparison.machine import available_memory, origin
+    from objectspace.compare.charts import latency_chart
+    from objectspace.compare.latency import Settings, measure_all
+    from objectspace.compare.machine import available_memory, origin
 
     entrants = _entrants(models, grids, size, components, objects)
     settings = Settings(
@@ -97,9 +97,9 @@ def convergence(
 ) -> None:
     """Pixel error on held-out images against training time, every model at several capacities."""
     check_writable(out / "convergence.json")
-    from objectspace.comparison import convergence as races
-    from objectspace.comparison.charts import convergence_chart
-    from objectspace.comparison.machine import origin
+    from objectspace.compare import convergence as races
+    from objectspace.compare.charts import convergence_chart
+    from objectspace.compare.machine import origin
 
     trial = races.Trial(data, races.held_out(data, size), minutes, turns, images)
     entrants = _entrants(models, grids, size, components, objects=0, most=most_components)
@@ -132,8 +132,8 @@ def table(
 ) -> None:
     """The paper's Table 1 for trained models: mean and deviation over seeds, failed seeds named."""
     check_writable(out / "table.md")
-    from objectspace.comparison.contestants import find_all
-    from objectspace.comparison.table import latex, markdown, rows_of
+    from objectspace.compare.contestants import find_all
+    from objectspace.compare.table import latex, markdown, rows_of
 
     with ExitStack() as stack, resumable():
         found = find_all(runs, stack)
@@ -168,8 +168,8 @@ def pictures(
     from PIL import Image
 
     from objectspace import load
-    from objectspace.comparison.contestants import find_all, short_names
-    from objectspace.comparison.page import Block, compared_page, compared_sheet
+    from objectspace.compare.contestants import find_all, short_names
+    from objectspace.compare.page import Block, compared_page, compared_sheet
 
     with ExitStack() as stack:
         found = find_all(models, stack)
@@ -215,7 +215,7 @@ def _entrants(
     models: str, grids: str, size: int, components: int, objects: int, most: int | None = None
 ) -> "list[Entrant]":
     """All that are asked for, the models of a grid beside one another."""
-    from objectspace.comparison.entrants import entrant, kinds, limited
+    from objectspace.compare.entrants import entrant, kinds, limited
 
     made: list[Entrant] = []
     for grid in _numbers(grids):
@@ -266,8 +266,8 @@ def _check_split(data: Path, split: str) -> None:
 
 def _entry(who: "Contestant", data: Path, split: str, limit: int | None, out: Path) -> "Entry":
     """A model with its numbers, measured now or before."""
-    from objectspace.comparison.measures import measured
-    from objectspace.comparison.table import Entry
+    from objectspace.compare.measures import measured
+    from objectspace.compare.table import Entry
 
     numbers = measured(who, data, split, limit, out / "measured") if who.has_weights else {}
     return Entry(who, data.resolve().name, numbers)

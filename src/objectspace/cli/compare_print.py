@@ -8,15 +8,15 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from objectspace.comparison.convergence import Curve
-    from objectspace.comparison.entrants import Entrant
-    from objectspace.comparison.latency import Point
-    from objectspace.comparison.table import Boxes, Row
+    from objectspace.compare.convergence import Curve
+    from objectspace.compare.entrants import Entrant
+    from objectspace.compare.latency import Point
+    from objectspace.compare.table import Boxes, Row
 
 
 def print_latency(points: Sequence["Point"]) -> None:
     """Time and memory of every point, and why one was not run."""
-    from objectspace.comparison.latency import MEASURED, NO_ROOM, TOO_SLOW, relative
+    from objectspace.compare.latency import MEASURED, NO_ROOM, TOO_SLOW, relative
 
     shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for heading in ("model", "capacity", "seconds", "x space", "peak GB"):
@@ -60,7 +60,7 @@ def print_convergence(curves: Sequence["Curve"], targets: dict[int, float]) -> N
 
 def print_table(rows: Sequence["Row"], boxes: "Boxes") -> None:
     """The table and its notes."""
-    from objectspace.comparison.table import cells, headings, notes
+    from objectspace.compare.table import cells, headings, notes
 
     shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for number, heading in enumerate(headings()):

@@ -11,8 +11,8 @@ import typer
 
 from objectspace.cli.data import resumable
 from objectspace.errors import UserError
-from objectspace.files import check_writable
-from objectspace.inputs import STANDARD_INPUT, Source, sources
+from objectspace.io.files import check_writable
+from objectspace.io.paths import STANDARD_INPUT, Source, sources
 from objectspace.labels.names import read_labels
 
 
@@ -68,7 +68,7 @@ def decompose(
     total = count(paths, out)
 
     from objectspace import load
-    from objectspace.decomposition import Decomposition, Options
+    from objectspace.results.decomposition import Decomposition, Options
 
     options = Options(
         threshold=threshold,

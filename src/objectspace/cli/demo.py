@@ -90,9 +90,9 @@ def _write_page(path: Path, shown: list[Shown]) -> None:
 
 
 def _write_boxes(path: Path, shown: list[Shown]) -> None:
-    from objectspace.export.coco import write_coco
-    from objectspace.export.record import Record, found
-    from objectspace.files import write_atomically
+    from objectspace.io.files import write_atomically
+    from objectspace.results.coco import write_coco
+    from objectspace.results.record import Record, found
 
     records: list[Record] = []
     for part in shown:

@@ -12,10 +12,10 @@ from objectspace.cli.data import resumable
 from objectspace.cli.decompose import count
 from objectspace.data.truth import truths_by_file
 from objectspace.errors import UserError
-from objectspace.inputs import sources
+from objectspace.io.paths import sources
 
 if TYPE_CHECKING:
-    from objectspace.labelling import Grouping
+    from objectspace.labels.labelling import Grouping
 
 AUTO = "auto"
 
@@ -40,8 +40,8 @@ def label(
     truths = truths_by_file(Path(data)) if os.path.isdir(data) else {}
 
     from objectspace import load
-    from objectspace.decomposition import Options
-    from objectspace.labelling import Labelling
+    from objectspace.labels.labelling import Labelling
+    from objectspace.results.decomposition import Options
 
     work = Labelling(place, load(model), model, Options(threshold, batch), wanted, seed, truths)
     with resumable():

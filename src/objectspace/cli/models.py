@@ -19,8 +19,8 @@ def models(
     from rich.console import Console
     from rich.table import Table
 
-    from objectspace.card import shipped
     from objectspace.errors import unknown
+    from objectspace.models.card import shipped
 
     cards = {card.name: card for card in shipped()}
     if name is not None:
@@ -49,9 +49,9 @@ def pack(
     machine: Annotated[str, typer.Option(help="What the run was trained on, in words.")] = "",
 ) -> None:
     """Store a run's weights in half precision, measure them as stored, and write down where they come from."""
-    from objectspace.card import CARD
     from objectspace.cli.evaluate import open_split, print_report
     from objectspace.measuring import measure_model
+    from objectspace.models.card import CARD
     from objectspace.models.pretrained import from_pretrained, save_pretrained
     from objectspace.training.history import describe, measured
 

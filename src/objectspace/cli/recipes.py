@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from objectspace import recipe_files
+from objectspace.recipes import files as recipe_files
 
 app = typer.Typer(help="The recipes for training: list them, print one in full.")
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from objectspace import recipe_files
 from objectspace.errors import UserError
 from objectspace.plugins import loaded_files
+from objectspace.recipes import files as recipe_files
 
 TIME_TO_SPEAK = 2.0  # seconds: torchrun ends all processes when one has left, and the first has an error to print
 
@@ -30,7 +30,7 @@ def train(
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 64-true.")] = "32-true",
 ) -> None:
     """Train a model on a data set."""
-    from objectspace.training.processes import is_first
+    from objectspace.training.distributed import is_first
     from objectspace.training.run import Options
     from objectspace.training.run import train as run_training
 

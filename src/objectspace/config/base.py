@@ -1,5 +1,6 @@
 """What recipes are made of: sections, the kinds of values in them, and what every model's config has."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -124,3 +125,12 @@ class ModelConfig(Section):
     def capacity(self) -> str:
         """The paper's decomposition capacity: `64+5` for a grid of 8 x 8 over five components."""
         return f"{self.cells}+{self.parts}" if self.cells else str(self.parts)
+
+
+def fill_in(defaults: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with values for what it does not say itself, in its tables too."""
+    merged = dict(defaults) | dict(content)
+    for key in defaults.keys() & content.keys():
+        if isinstance(defaults[key], Mapping) and isinstance(content[key], Mapping):
+            merged[key] = fill_in(defaults[key], content[key])
+    return merged

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from objectspace import rle
 from objectspace.data.memory_map import open_map
 from objectspace.data.sample import Problem, tight_box
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 from objectspace.scene import Object, Scene
 
 

@@ -25,7 +25,7 @@ from objectspace.data.sample import Problem, Sample
 from objectspace.data.store import Json
 from objectspace.data.workers import in_order, only_one, pool
 from objectspace.errors import UserError
-from objectspace.progress import Progress, logged_progress
+from objectspace.io.progress import Progress, logged_progress
 
 PATIENCE = 40  # units in a row that may bring nothing new before a source counts as exhausted
 

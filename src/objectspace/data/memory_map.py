@@ -19,8 +19,8 @@ from objectspace.data.sample import Problem
 from objectspace.data.store import Json, read_json, write_json
 from objectspace.data.truth import Truth
 from objectspace.errors import UserError
-from objectspace.images import BadImage, list_images, read_image, resize
-from objectspace.progress import logged_progress
+from objectspace.io.images import BadImage, list_images, read_image, resize
+from objectspace.io.progress import logged_progress
 
 CACHE_VERSION = 5
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace import rle
+from objectspace.geometry import rle
 
 Box = tuple[float, float, float, float]
 Attribute = str | float | int | list[float] | None

@@ -12,10 +12,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace import rle
 from objectspace.data.sample import Sample, TrueObject, tight_box
 from objectspace.data.store import Json
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 SHAPES = ("disc", "square", "triangle", "star")
 COLORS = {

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from objectspace import rle
 from objectspace.data.sample import Box, Sample, TrueObject
 from objectspace.errors import UserError
-from objectspace.files import write_atomically as write_atomically  # noqa: PLC0414 - known by this module
+from objectspace.geometry import rle
+from objectspace.io.files import write_atomically as write_atomically  # noqa: PLC0414 - known by this module
 
 SPLITS = ("train", "val", "test")
 FORMAT_VERSION = 1

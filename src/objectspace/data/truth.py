@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace import rle
 from objectspace.data.sample import Box, Problem
 from objectspace.data.store import Json, from_coco_box, read_json
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
-from objectspace.rle import Mask
+from objectspace.geometry.rle import Mask
 from objectspace.scene import Scene
 
 Table = NDArray[np.int64]  # (T, P) pixels in common

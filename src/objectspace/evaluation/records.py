@@ -11,7 +11,7 @@ from objectspace.evaluation import boxes, masks
 from objectspace.evaluation.boxes import Floats, Prediction
 from objectspace.evaluation.ignored import outside
 from objectspace.evaluation.pixels import squared_error
-from objectspace.rle import Mask
+from objectspace.geometry.rle import Mask
 from objectspace.scene import Scene
 
 NOTHING: Prediction = (np.zeros((0, 4)), np.zeros(0))

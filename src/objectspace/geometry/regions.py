@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from objectspace.geometry.rle import Mask
 from objectspace.geometry.splitting import EIGHT, Floats, Labels, padding, split_region
-from objectspace.rle import Mask
 
 _HOLE = 0.25  # a hole of at most this share of its region is closed
 

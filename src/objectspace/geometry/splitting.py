@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from objectspace.rle import Mask
+from objectspace.geometry.rle import Mask
 
 Floats = NDArray[np.floating[Any]]
 Labels = NDArray[np.int32]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace.errors import UserError
-from objectspace.files import write_atomically
+from objectspace.io.files import write_atomically
 from objectspace.labels.clusters import Points, nearest
 from objectspace.scene import Scene
 

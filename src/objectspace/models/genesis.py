@@ -7,27 +7,62 @@ docs/decisions.md. Shapes: B images, C H W image.
 
 from collections.abc import Mapping
 from math import prod
+from typing import Annotated, Literal, Self
 
 import torch
+from pydantic import Field, model_validator
 from torch import Tensor
 
-from objectspace.config import Genesis as Config
-from objectspace.config import Stage
+from objectspace.config import ModelConfig, Section, Stage
+from objectspace.config.base import Positive
 from objectspace.models.parts.background import Background
 from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
 from objectspace.models.parts.pictures import Backdrops
+from objectspace.models.parts.settings import ComponentsConfig
 
 LEAST_BETA, LARGEST_BETA = 1e-10, 1e10
 
 
-class Genesis(MixtureModel, config=Config):
+class GecoConfig(Section):
+    """Training towards a likelihood: the KL weighs more once the goal is met, and less as long as it is not."""
+
+    goal: float | None = (
+        None  # negative log-likelihood of a pixel's channel, in nats, to be reached; None: the plain bound
+    )
+    step: Positive = 0.12  # how fast the KL's weight moves, for each nat from the goal
+    smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.99  # of the likelihood that is compared with the goal
+
+
+class GenesisConfig(ModelConfig, ComponentsConfig):
+    """The GENESIS model: the nets and options of SPACE's background, as the whole model."""
+
+    collapses = frozenset({"one-component"})
+
+    kind: Literal["genesis"] = "genesis"
+    geco: GecoConfig = GecoConfig()
+
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        return cls(image_size=size, components=grid * grid + components)
+
+    @property
+    def parts(self) -> int:
+        return self.components
+
+    @model_validator(mode="after")
+    def _image_fits(self) -> "GenesisConfig":
+        self.check_size(*self.image_size)
+        return self
+
+
+class Genesis(MixtureModel, config=GenesisConfig):
     """The whole model; images (B, C, H, W) in [0, 1], in the channel order of the config."""
 
-    config: Config
+    config: GenesisConfig
     beta: Tensor  # the weight of the KL, with a goal for the likelihood
     error: Tensor  # the negative log-likelihood of a pixel's channel, smoothed over steps; at first, as if at its goal
 
-    def __init__(self, config: Config, final: Stage | None = None) -> None:
+    def __init__(self, config: GenesisConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
         self.mixture = Background(config, config.image_size)
         if config.geco.goal is not None:

@@ -17,7 +17,7 @@ from PIL import Image
 from torch import Tensor
 
 from objectspace.errors import UserError
-from objectspace.images import BadImage, from_pil, read_image, resize
+from objectspace.io.images import BadImage, from_pil, read_image, resize
 from objectspace.models.base import Input
 
 
@@ -70,7 +70,7 @@ def prepare(image: Input, size: tuple[int, int], number: int = 0) -> Prepared:
 
 
 def _read(image: Image.Image | str | PathLike[str], number: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """A PIL image or a file as RGB (H, W, 3), whatever its mode; see `objectspace.images`."""
+    """A PIL image or a file as RGB (H, W, 3), whatever its mode; see `objectspace.io.images`."""
     try:
         return from_pil(image) if isinstance(image, Image.Image) else read_image(Path(image))
     except BadImage as error:

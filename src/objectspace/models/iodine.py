@@ -9,13 +9,15 @@ Shapes: B images, K slots, C H W image, D latent; h w as decoded.
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Annotated, Literal, Self
 
 import torch
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.config import Iodine as Config
-from objectspace.config import Stage
+from objectspace.config import ModelConfig, Stage
+from objectspace.config.base import Positive, Whole
 from objectspace.models.parts.cells import gaussian
 from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
 from objectspace.models.parts.pictures import Backdrops
@@ -26,6 +28,40 @@ LEAST_STD = 1e-4
 INPUTS = 17  # channels that the refinement reads of a slot, see `Iodine._look`
 
 State = tuple[Tensor, Tensor]  # of the LSTM, (B K, hidden) twice
+
+
+class IodineConfig(ModelConfig):
+    """The IODINE model; the defaults are those of its paper for CLEVR6."""
+
+    collapses = frozenset({"one-component"})
+
+    kind: Literal["iodine"] = "iodine"
+    components: Annotated[int, Field(ge=2)] = 7  # slots; two at least, for what others make of an image without one
+    refinements: Whole = 5
+    sigma: Positive = 0.1
+    slot_dim: Whole = 64
+    hidden: Whole = 256  # of the refinement's MLP and LSTM
+    fraction: Literal[1, 2, 4, 8] = 1  # slots are decoded at 1/fraction of the resolution and upsampled
+    input_fraction: Literal[1, 2, 4, 8] = 1  # the refinement reads everything at 1/input_fraction
+    decoder_channels: tuple[Whole, ...] = Field(default=(64, 64, 64, 64), min_length=1)
+    encoder_channels: tuple[Whole, ...] = Field(default=(64, 64, 64, 64), min_length=1)  # each halves the resolution
+
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        return cls(image_size=size, components=grid * grid + components)
+
+    @property
+    def parts(self) -> int:
+        return self.components
+
+    @model_validator(mode="after")
+    def _image_fits(self) -> "IodineConfig":
+        height, width = self.image_size
+        if height % self.input_fraction or width % self.input_fraction:
+            raise ValueError(
+                f"image_size {height} x {width}: both sides must be multiples of input_fraction, {self.input_fraction}"
+            )
+        return self
 
 
 @dataclass(frozen=True)
@@ -57,7 +93,7 @@ class SlotDecoder(nn.Module):
     the first layer is the sum of what a vector and what a pixel's coordinates give: the vector is never repeated.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: IodineConfig) -> None:
         super().__init__()
         channels = config.slot_dim + 2, *config.decoder_channels, 4
         self.convolutions = nn.ModuleList(nn.Conv2d(before, after, 3) for before, after in pairwise(channels))
@@ -80,7 +116,7 @@ class SlotDecoder(nn.Module):
 class Refiner(nn.Module):
     """What is seen of a slot, and its posterior -> the change of its posterior."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: IodineConfig) -> None:
         super().__init__()
         channels = INPUTS, *config.encoder_channels
         layers: list[nn.Module] = []
@@ -98,12 +134,12 @@ class Refiner(nn.Module):
         return self.change(hidden), (hidden, cell)
 
 
-class Iodine(MixtureModel, config=Config):
+class Iodine(MixtureModel, config=IodineConfig):
     """The whole model; images (B, C, H, W) in [0, 1], in the channel order of the config."""
 
-    config: Config
+    config: IodineConfig
 
-    def __init__(self, config: Config, final: Stage | None = None) -> None:
+    def __init__(self, config: IodineConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
         slots, dim = config.components, config.slot_dim
         self.initial = nn.Parameter(torch.cat([torch.randn(slots, dim), torch.zeros(slots, dim)], dim=1))

@@ -16,9 +16,9 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
-from objectspace import config as configs
+from objectspace.config import Stage
 from objectspace.errors import UserError
-from objectspace.models.space import Space
+from objectspace.models.space import Space, SpaceConfig
 
 _ORDER = (  # published name, ours; the first that fits is taken
     ("fg_module.img_encoder.enc.", "foreground.encoder.enc."),
@@ -53,7 +53,7 @@ def import_official(
     components: int = 5,
     channels: Literal["rgb", "bgr"] = "rgb",
     sigmas: tuple[float, float] = (0.15, 0.15),
-    final: configs.Stage | None = None,
+    final: Stage | None = None,
 ) -> Space:
     """The model of a published checkpoint, in evaluation mode.
 
@@ -117,7 +117,7 @@ def _infer_config(
     channels: Literal["rgb", "bgr"],
     sigmas: tuple[float, float],
     path: str | Path,
-) -> configs.Space:
+) -> SpaceConfig:
     size = partial(_size, weights, path)
     side = 16 * math.isqrt(size("bg_module.image_enc.enc.13.weight", 1) // size("bg_module.image_enc.enc.9.weight", 0))
     if side != _SIDE:
@@ -149,7 +149,7 @@ def _infer_config(
         },
     }
     try:
-        return configs.Space.model_validate(content)
+        return SpaceConfig.model_validate(content)
     except ValidationError as error:
         reasons = "; ".join(f"{'.'.join(map(str, issue['loc']))} {issue['msg']}" for issue in error.errors())
         raise UserError(f"{path}: its shapes make no SPACE model: {reasons}") from error

@@ -18,9 +18,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from objectspace import config as configs
+from objectspace.config import ModelConfig, Stage
 from objectspace.errors import UserError
 from objectspace.models.base import SceneModel
+from objectspace.models.parts.settings import GridConfig
 
 FORMAT = 1
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -91,7 +92,7 @@ def _known() -> str:
     return f"the package brings {', '.join(names)}" if names else "the package brings none"
 
 
-def read_config(path: Path) -> tuple[configs.ModelConfig, configs.Stage]:
+def read_config(path: Path) -> tuple[ModelConfig, Stage]:
     """What a model's config.json says: what the model is, and the annealed values it ended with."""
     try:
         if path.stat().st_size > _LARGEST_CONFIG:
@@ -106,21 +107,21 @@ def read_config(path: Path) -> tuple[configs.ModelConfig, configs.Stage]:
     if content["format"] != FORMAT:
         raise UserError(f"{path} has format {content['format']}; this version of objectspace reads {FORMAT}")
     try:
-        config = configs.ModelConfig.model_validate(content["model"])
-        final = TypeAdapter(configs.Stage).validate_python(_today(content["final"], config))
+        config = ModelConfig.model_validate(content["model"])
+        final = TypeAdapter(Stage).validate_python(_today(content["final"], config))
     except ValidationError as error:
         issues = "; ".join(f"{'.'.join(map(str, issue['loc']))}: {issue['msg']}" for issue in error.errors()[:3])
         raise UserError(f"{path} describes no model of this version: {issues}") from error
     return config, final
 
 
-def _today(final: Any, config: configs.ModelConfig) -> Any:
+def _today(final: Any, config: ModelConfig) -> Any:
     """The final values as this version names them: once both sigmas had a common factor."""
     if not isinstance(final, dict) or "sigma_factor" not in final:
         return final
     kept = {key: value for key, value in final.items() if key != "sigma_factor"}
     factor = final["sigma_factor"]
-    if isinstance(factor, (int, float)) and factor != 1 and isinstance(config, configs.GridConfig):
+    if isinstance(factor, (int, float)) and factor != 1 and isinstance(config, GridConfig):
         behind = config.model_dump()["background"]["sigma"]
         kept |= {"foreground_sigma": config.foreground.sigma * factor, "background_sigma": behind * factor}
     return kept

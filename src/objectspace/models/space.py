@@ -1,29 +1,79 @@
 """SPACE (Lin et al., ICLR 2020): objects from a grid of cells over a background of a few components.
 
-How it departs from the paper is said in the modules it is made of and in docs/decisions.md. Shapes: B images,
-C H W image.
+In the paper's order: what there is to set (`SpaceConfig`), what a forward pass infers (`Space.forward`) and what it
+is to make large (`Space.objective`). Its two halves are `parts/foreground.py` and `parts/background.py`, which
+`parts/stills.py` extends; taking images apart is in `parts/scenes.py`. How it departs from the paper is said there and
+in docs/decisions.md. Shapes: B images, C H W image.
 """
 
+from typing import ClassVar, Literal, Self
+
 import torch
+from pydantic import model_validator
 from torch import Tensor
 
-from objectspace.config import Space as Config
 from objectspace.config import Stage
-from objectspace.models.parts.foreground import Foreground
-from objectspace.models.parts.grid import GridModel
+from objectspace.models.parts.foreground import Foreground, ForegroundOutput
+from objectspace.models.parts.grid import BackgroundDrawn, GridModel, GridOutput, as_objects_take_it
 from objectspace.models.parts.pictures import Backdrops
+from objectspace.models.parts.settings import (
+    LAPTOP_FOREGROUND,
+    ForegroundConfig,
+    GridConfig,
+    InitConfig,
+    SpaceBackgroundConfig,
+    Widths,
+)
 from objectspace.models.parts.stills import StillBackground
+from objectspace.ops.mixtures import mix_pixels
 
 
-class Space(GridModel, config=Config):
+class SpaceConfig(GridConfig):
+    """The SPACE model; the defaults are the paper's, for a grid of 16 x 16."""
+
+    kind: Literal["space"] = "space"
+    foreground: ForegroundConfig = ForegroundConfig()  # the grid, its cells' latents and glimpses
+    background: SpaceBackgroundConfig = SpaceBackgroundConfig()  # components, and stills beyond the paper
+    init: InitConfig = InitConfig()  # how the foreground's heads start
+
+    laptop: ClassVar[Widths] = {
+        "foreground": LAPTOP_FOREGROUND,
+        "background": {
+            "mask_dim": 16,
+            "component_dim": 8,
+            "fraction": 4,
+            "input_fraction": 2,
+            "encoder_channels": (32, 32, 32, 32),
+            "mask_decoder": {"channels": (64, 64, 32, 32, 16), "groups": (8, 8, 8, 8, 4)},
+            "component_encoder_channels": (16, 16, 32, 32),
+            "component_decoder_channels": (16, 16, 16),
+        },
+    }
+
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        background = SpaceBackgroundConfig(components=components)
+        return cls(image_size=size, foreground=ForegroundConfig(grid=(grid, grid)), background=background)
+
+    @property
+    def parts(self) -> int:
+        return self.background.components + (self.background.stills > 0)
+
+    @model_validator(mode="after")
+    def _background_fits_image(self) -> "SpaceConfig":
+        self.background.check_size(*self.image_size)
+        return self
+
+
+class Space(GridModel, config=SpaceConfig):
     """The whole model; images (B, C, H, W) in [0, 1], in the channel order of the config."""
 
     forgotten = frozenset({"background.mask_logits"})  # of stills without components, which take every pixel
 
-    config: Config
+    config: SpaceConfig
     background: StillBackground
 
-    def __init__(self, config: Config, final: Stage | None = None) -> None:
+    def __init__(self, config: SpaceConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
         self.foreground = Foreground(config.foreground, config.image_size)
         self.background = StillBackground(config.background, config.image_size)
@@ -32,6 +82,39 @@ class Space(GridModel, config=Config):
     def start_from(self, images: Tensor, generator: torch.Generator) -> None:
         """Start the background's stills from some of the training images."""
         self.background.start_from(images, generator)
+
+    def forward(
+        self,
+        images: Tensor,
+        stage: Stage | None = None,
+        *,
+        sample: bool = True,
+        generator: torch.Generator | None = None,
+        motion: Tensor | None = None,
+    ) -> GridOutput:
+        """As every model's; `motion` (B, H, W) marks pixels that move, for `stage.motion_prior`."""
+        stage = stage or self.final
+        images = images.contiguous(memory_format=torch.channels_last)
+        if stage.background_only:
+            return self.score_background(images, self.draw_background(images, stage, sample, generator), stage)
+        foreground, background, hints = self.infer(images, stage, sample, generator, motion)
+        output = self.objective(images, foreground, background, stage)
+        return self.taught(output, hints, stage, sample, generator)
+
+    def objective(
+        self, images: Tensor, foreground: ForegroundOutput, background: BackgroundDrawn, stage: Stage
+    ) -> GridOutput:
+        """The bound of each image, its likelihood under both halves less their KL, and beside it the boundary loss.
+
+        Every pixel is a mixture of the foreground, as much of it as its alpha says, and of what is behind; with
+        `stage.unknown` it may also be explained by nobody. What training teaches beyond the bound is in `taught`.
+        """
+        sigma, epsilon = self.config.foreground.sigma_at(stage), self.config.mixture_epsilon
+        alpha = foreground.alpha if stage.fixed_alpha is None else torch.full_like(foreground.alpha, stage.fixed_alpha)
+        behind, behind_kl = as_objects_take_it(background, stage)
+        log_pixel = mix_pixels(images, foreground.mean, alpha, behind, sigma, stage.unknown, epsilon)  # (B, H, W)
+        kl = foreground.kl | behind_kl
+        return self.output(images, foreground, background, alpha, log_pixel, kl, stage)
 
     def infer_background(self, images: Tensor, pictures: bool) -> Backdrops:
         log_masks = self.background.infer_masks(images)  # (B, K, 1, H, W)

@@ -5,29 +5,138 @@ How it departs from the paper is said in the modules it is made of and in docs/d
 C H W image, h w patch.
 """
 
+from typing import Annotated, ClassVar, Literal, Self
+
 import torch
+from pydantic import Field, model_validator
 from torch import Tensor
 
-from objectspace.config import Spair as Config
-from objectspace.config import SpairP as PatchConfig
 from objectspace.config import Stage
+from objectspace.config.base import Sides, Whole
 from objectspace.models.parts import single
-from objectspace.models.parts.grid import GridModel, GridOutput
+from objectspace.models.parts.foreground import ForegroundOutput
+from objectspace.models.parts.grid import BackgroundDrawn, GridModel, GridOutput, as_objects_take_it
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.models.parts.sequence import SequentialForeground
+from objectspace.models.parts.settings import (
+    LAPTOP_FOREGROUND,
+    GridConfig,
+    PatchBackgroundConfig,
+    SingleBackgroundConfig,
+    Widths,
+)
+from objectspace.ops.mixtures import mix_pixels
+
+
+class SequentialConfig(GridConfig):
+    """A model whose cells are inferred one after another, over a background of one picture."""
+
+    collapses = GridConfig.collapses - {"dead-background"}  # which has several components
+
+    neighbourhood: Annotated[int, Field(ge=1, le=16)] = 1  # rows and columns around a cell that it knows, once visited
+    context_dim: Whole = 128  # units of the layer through which it knows them
+
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        """One background, whatever others have."""
+        return cls.model_validate({"image_size": size, "foreground": {"grid": (grid, grid)}})
+
+
+class SpairConfig(SequentialConfig):
+    """The SPAIR model."""
+
+    laptop: ClassVar[Widths] = {
+        "foreground": LAPTOP_FOREGROUND,
+        "background": {
+            "dim": 16,
+            "fraction": 2,
+            "input_fraction": 2,
+            "encoder_channels": (32, 32, 32, 32),
+            "decoder": {"channels": (64, 64, 32, 32, 16), "groups": (8, 8, 8, 8, 4)},
+        },
+    }
+
+    kind: Literal["spair"] = "spair"
+    background: SingleBackgroundConfig = SingleBackgroundConfig()
+
+    @model_validator(mode="after")
+    def _background_fits_image(self) -> "SpairConfig":
+        unit = 16 * self.background.input_fraction
+        if self.image_size[0] % unit or self.image_size[1] % unit:
+            height, width = self.image_size
+            raise ValueError(f"image_size {height} x {width}: both sides must be multiples of {unit}")
+        return self
+
+
+class SpairPConfig(SequentialConfig):
+    """The SPAIR-P model: SPAIR trained on patches, for whole images."""
+
+    laptop: ClassVar[Widths] = {
+        "foreground": LAPTOP_FOREGROUND,
+        "background": {
+            "dim": 8,
+            "encoder": {"channels": (16, 16, 32, 32, 32), "groups": (4, 4, 8, 8, 4)},
+            "decoder": {"channels": (64, 32, 32, 16), "groups": (8, 8, 8, 4)},
+        },
+    }
+
+    kind: Literal["spair-p"] = "spair-p"
+    patch: Sides = (32, 32)  # height, width
+    background: PatchBackgroundConfig = PatchBackgroundConfig()
+
+    @model_validator(mode="after")
+    def _patches_fit_image(self) -> "SpairPConfig":
+        (height, width), (rows, columns) = self.image_size, self.patch
+        if rows % 32 or columns % 32:
+            raise ValueError(f"patch {rows} x {columns}: both sides must be multiples of 32")
+        if height % rows or width % columns:
+            raise ValueError(f"image_size {height} x {width} must be whole patches of {rows} x {columns}")
+        cell = height // self.foreground.grid[0]
+        if rows % cell or columns % cell:
+            raise ValueError(f"patch {rows} x {columns} must be whole cells of the grid, of {cell} pixels")
+        return self
 
 
 class SequentialModel(GridModel):
     """What both have: the foreground, and the way from their background to scenes."""
 
-    config: Config | PatchConfig
+    config: SpairConfig | SpairPConfig
     background: single.Single
 
-    def __init__(self, config: Config | PatchConfig, final: Stage | None = None) -> None:
+    def __init__(self, config: SpairConfig | SpairPConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
         self.foreground = SequentialForeground(
             config.foreground, config.image_size, config.neighbourhood, config.context_dim
         )
+
+    def forward(
+        self,
+        images: Tensor,
+        stage: Stage | None = None,
+        *,
+        sample: bool = True,
+        generator: torch.Generator | None = None,
+        motion: Tensor | None = None,
+    ) -> GridOutput:
+        """As every model's; `motion` (B, H, W) marks pixels that move, for `stage.motion_prior`."""
+        stage = stage or self.final
+        images = images.contiguous(memory_format=torch.channels_last)
+        if stage.background_only:
+            return self.score_background(images, self.draw_background(images, stage, sample, generator), stage)
+        foreground, background, hints = self.infer(images, stage, sample, generator, motion)
+        output = self.objective(images, foreground, background, stage)
+        return self.taught(output, hints, stage, sample, generator)
+
+    def objective(
+        self, images: Tensor, foreground: ForegroundOutput, background: BackgroundDrawn, stage: Stage
+    ) -> GridOutput:
+        """The bound of each image and the boundary loss, as SPACE's."""
+        sigma, epsilon = self.config.foreground.sigma_at(stage), self.config.mixture_epsilon
+        alpha = foreground.alpha if stage.fixed_alpha is None else torch.full_like(foreground.alpha, stage.fixed_alpha)
+        behind, behind_kl = as_objects_take_it(background, stage)
+        log_pixel = mix_pixels(images, foreground.mean, alpha, behind, sigma, stage.unknown, epsilon)  # (B, H, W)
+        kl = foreground.kl | behind_kl
+        return self.output(images, foreground, background, alpha, log_pixel, kl, stage)
 
     def infer_background(self, images: Tensor, pictures: bool) -> Backdrops:
         masks = images.new_ones(len(images), 1, *images.shape[2:])
@@ -41,26 +150,26 @@ class SequentialModel(GridModel):
         return Backdrops(torch.ones_like(picture[:, :1]), picture[:, None])
 
 
-class Spair(SequentialModel, config=Config):
+class Spair(SequentialModel, config=SpairConfig):
     """The whole model; images (B, C, H, W) in [0, 1], in the channel order of the config."""
 
-    config: Config
+    config: SpairConfig
 
-    def __init__(self, config: Config, final: Stage | None = None) -> None:
+    def __init__(self, config: SpairConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
         self.background = single.for_images(config.background, config.image_size)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
 
-class SpairP(SequentialModel, config=PatchConfig):
+class SpairP(SequentialModel, config=SpairPConfig):
     """SPAIR trained on a random patch of every image, its grid as large as the patch; takes whole images apart.
 
     Behind a whole image lies one picture for every patch of it, side by side.
     """
 
-    config: PatchConfig
+    config: SpairPConfig
 
-    def __init__(self, config: PatchConfig, final: Stage | None = None) -> None:
+    def __init__(self, config: SpairPConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
         self.background = single.for_patches(config.background, config.patch)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]

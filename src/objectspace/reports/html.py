@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from objectspace import __version__
 from objectspace.errors import UserError
 from objectspace.evaluation.boxes import as_boxes
-from objectspace.files import write_atomically
+from objectspace.io.files import write_atomically
 from objectspace.reports.page.markup import escaped
 from objectspace.reports.page.section import section
 from objectspace.reports.page.shell import part, policy

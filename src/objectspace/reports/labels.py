@@ -12,7 +12,7 @@ from string import Template
 from typing import Any
 
 from objectspace import __version__
-from objectspace.files import write_atomically
+from objectspace.io.files import write_atomically
 from objectspace.reports.page.markup import escaped, image_tag, plural, shrink
 from objectspace.reports.page.shell import part, policy
 from objectspace.scene import Picture

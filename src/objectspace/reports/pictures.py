@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from objectspace.images import resize
+from objectspace.io.images import resize
 from objectspace.scene import Box, Picture, Scene
 
 Color = tuple[int, int, int]

@@ -8,10 +8,10 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from objectspace import recipe_files
-from objectspace.config import Recipe
 from objectspace.data.store import read_json, write_atomically, write_json
 from objectspace.errors import UserError
+from objectspace.recipes import files as recipe_files
+from objectspace.recipes.recipe import Recipe
 from objectspace.training import checkpoint
 from objectspace.training.display import Say
 

@@ -8,7 +8,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from objectspace.progress import Pace, duration
+from objectspace.io.progress import Pace, duration
 
 Say = Callable[[str], None]
 

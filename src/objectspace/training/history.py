@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from objectspace import recipe_files
-from objectspace.card import Card
 from objectspace.errors import UserError
+from objectspace.models.card import Card
+from objectspace.recipes import files as recipe_files
 from objectspace.training.ladder import chosen_before, told
 
 

@@ -12,10 +12,12 @@ from typing import Any
 
 import torch
 
-from objectspace.config import Recipe, Space, StillBackground
 from objectspace.data.dataset import Dataset
 from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError
+from objectspace.models.parts.settings import SpaceBackgroundConfig
+from objectspace.models.space import SpaceConfig
+from objectspace.recipes.recipe import Recipe
 from objectspace.training.directory import writing
 from objectspace.training.display import Display, Say
 from objectspace.training.journal import Journal
@@ -31,7 +33,7 @@ def climb(
     recipe: Recipe, train_set: Dataset, held_out: Dataset, say: Say, seed: int, device: torch.device = CPU
 ) -> tuple[Recipe, list[Result]]:
     """The recipe with the background that was chosen, and all rungs that were tried, weakest first."""
-    assert isinstance(recipe.model, Space)
+    assert isinstance(recipe.model, SpaceConfig)
     ladder = rungs(recipe.model.background, len(train_set))
     steps = recipe.training.ladder
     say(f"the ladder of backgrounds: up to {len(ladder)}, weakest first, {steps} steps each")
@@ -106,7 +108,7 @@ def chosen_before(run: Path, recipe: Recipe) -> Recipe | None:
     if not (run / FILE).exists():
         return None
     try:
-        background = StillBackground.model_validate(read_json(run / FILE)["background"])
+        background = SpaceBackgroundConfig.model_validate(read_json(run / FILE)["background"])
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{run / FILE} names no background: {error}; delete it, and the run climbs again") from error
     return with_background(recipe, background)

@@ -31,14 +31,14 @@ from objectspace.errors import UserError
 from objectspace.training import optimisers
 from objectspace.training.directory import writing
 from objectspace.training.display import Display, Say
+from objectspace.training.distributed import averages, on_first, share_of
 from objectspace.training.journal import Journal
 from objectspace.training.leftover import background_leaves, ground_share
-from objectspace.training.processes import averages, on_first, share_of
+from objectspace.training.monitor import Collapse, Watch, vitals
 from objectspace.training.signals import stop_signals
 from objectspace.training.state import Start, State, save
 from objectspace.training.step import StepReport, take_step
-from objectspace.training.validate import measure
-from objectspace.training.watch import Collapse, Watch, vitals
+from objectspace.training.validation import measure
 
 MOST_SKIPPED = 20  # steps in a row without a finite gradient before a run gives up
 PHASES = {

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from torch import nn
 from torch.optim import Adam, AdamW, Optimizer, RMSprop
 
-from objectspace.config import Optimiser as Config
+from objectspace.recipes.recipe import Optimiser as Config
 
 KINDS: Mapping[str, type[Adam] | type[AdamW] | type[RMSprop]] = {"adam": Adam, "adamw": AdamW, "rmsprop": RMSprop}
 

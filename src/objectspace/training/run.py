@@ -9,17 +9,17 @@ import numpy as np
 import torch
 from lightning_fabric import Fabric
 
-from objectspace.config import Recipe
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.store import write_json
 from objectspace.models import create
+from objectspace.recipes.recipe import Recipe
 from objectspace.training import optimisers
 from objectspace.training.directory import Failed, give_up, prepare, writing
 from objectspace.training.display import Say
+from objectspace.training.distributed import connect, on_first, share_of
 from objectspace.training.ladder import settle
 from objectspace.training.loop import Ended, run_start
 from objectspace.training.precision import multiply_in_bfloat16
-from objectspace.training.processes import connect, on_first, share_of
 from objectspace.training.state import Start, State, restore
 from objectspace.training.step import Objective
 

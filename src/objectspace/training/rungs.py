@@ -13,12 +13,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from objectspace.config import Optimiser, Recipe, Stage, StillBackground
-from objectspace.config.phases import UNKNOWN
+from objectspace.config import Stage
 from objectspace.data.dataset import Dataset
 from objectspace.data.sampler import Sampler
 from objectspace.models import create
 from objectspace.models.base import SceneModel
+from objectspace.models.parts.settings import SpaceBackgroundConfig
+from objectspace.recipes.phases import UNKNOWN
+from objectspace.recipes.recipe import Optimiser, Recipe
 from objectspace.training import optimisers
 from objectspace.training.leftover import compact_regions
 
@@ -39,7 +41,7 @@ class Rung:
     """A background, in plain words and as a recipe says it."""
 
     name: str
-    background: StillBackground
+    background: SpaceBackgroundConfig
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +87,7 @@ class Result:
         )
 
 
-def rungs(own: StillBackground, images: int) -> list[Rung]:
+def rungs(own: SpaceBackgroundConfig, images: int) -> list[Rung]:
     """The backgrounds to try, weakest first; with the widths of the recipe's `own`, for so many training images."""
     ways = {"flat": False, "plane": False, "strong_decoder": False}
     plain = own.model_copy(update={"stills": 0, "still_things": "background", **ways})
@@ -107,7 +109,7 @@ def rungs(own: StillBackground, images: int) -> list[Rung]:
     ]
 
 
-def with_background(recipe: Recipe, background: StillBackground) -> Recipe:
+def with_background(recipe: Recipe, background: SpaceBackgroundConfig) -> Recipe:
     """The recipe with that background, which it now fixes: there is nothing left to climb for."""
     model = recipe.model.model_copy(update={"background": background})
     training = recipe.training.model_copy(update={"ladder": 0})

@@ -8,12 +8,12 @@ from typing import Any
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from objectspace import recipe_files
-from objectspace.config import Recipe
 from objectspace.data.dataset import Dataset
 from objectspace.models.base import SceneModel
+from objectspace.recipes import files as recipe_files
+from objectspace.recipes.recipe import Recipe
 from objectspace.training import checkpoint
-from objectspace.training.processes import on_first
+from objectspace.training.distributed import on_first
 
 
 @dataclass

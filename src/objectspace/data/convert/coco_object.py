@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace import rle
 from objectspace.data.convert.polygon import rasterise
 from objectspace.data.sample import Attribute, Box, TrueObject, clip_box, tight_box
 from objectspace.data.store import Json, from_coco_box
 from objectspace.errors import UserError
+from objectspace.geometry import rle
 
 MAX_CORNERS = 100_000  # of a polygon
 _OBJECT_KEYS = frozenset(

@@ -21,7 +21,7 @@ from objectspace.data.convert.tfrecord import RecordFile, record
 from objectspace.data.journal import Stream
 from objectspace.data.sample import Problem, Sample
 from objectspace.errors import UserError
-from objectspace.images import resize
+from objectspace.io.images import resize
 
 UNIT = 16  # records of a unit of work
 SUFFIXES = (".tfrecords", ".tfrecord", ".tfrecords.gz", ".tfrecord.gz")

@@ -8,7 +8,7 @@ from objectspace.data.convert.base import split_directories
 from objectspace.data.convert.files import Entry, FileConverter, Listing
 from objectspace.data.sample import Problem, Sample
 from objectspace.errors import UserError
-from objectspace.images import SUFFIXES, BadImage, list_images, read_image
+from objectspace.io.images import SUFFIXES, BadImage, list_images, read_image
 
 
 class Folder(FileConverter):

@@ -23,7 +23,7 @@ from objectspace.data.convert.masks import OBJECTS_ROOM, labels_to_masks, masks_
 from objectspace.data.journal import Stream
 from objectspace.data.sample import Problem, Sample
 from objectspace.errors import UserError
-from objectspace.images import natural_key
+from objectspace.io.images import natural_key
 
 SUFFIXES = (".hdf5", ".h5", ".hdf", ".he5")
 

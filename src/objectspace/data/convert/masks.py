@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace import rle
 from objectspace.data.sample import Attribute, Sample, TrueObject, tight_box
+from objectspace.geometry import rle
 
 OBJECTS_ROOM = "objects_room"
 VARIANTS = ("tetrominoes", "multi_dsprites", OBJECTS_ROOM, "clevr_with_masks")  # of the data sets by DeepMind

@@ -16,7 +16,7 @@ from objectspace.data.convert.base import split_directories
 from objectspace.data.convert.files import Entry, FileConverter, Listing, size_of
 from objectspace.data.sample import Problem, Sample, TrueObject, clip_box
 from objectspace.errors import UserError
-from objectspace.images import SUFFIXES, BadImage, natural_key, read_image
+from objectspace.io.images import SUFFIXES, BadImage, natural_key, read_image
 
 BOX_UNITS = 128.0  # the width and height of an image in the coordinates of the box files
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.config import Background as Config
 from objectspace.models.parts.cells import Gaussian, gaussian
+from objectspace.models.parts.settings import ComponentsConfig as Config
 from objectspace.nn.broadcast import BroadcastDecoder
 from objectspace.nn.stacks import halving_encoder
 from objectspace.nn.subpixel import PictureDecoder

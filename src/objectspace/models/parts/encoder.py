@@ -7,7 +7,8 @@ Shapes: B images, C H W image, F features, rows x columns cells.
 import torch
 from torch import Tensor, nn
 
-from objectspace.config import Foreground, Layers
+from objectspace.config import Layers
+from objectspace.models.parts.settings import ForegroundConfig
 from objectspace.nn.stacks import celu_block
 
 _STRIDED_FIRST = (
@@ -23,7 +24,7 @@ _STRIDED_FIRST = (
 class ImageEncoder(nn.Module):
     """Images (B, C, H, W) -> features (B, F, rows, columns), with the paper's residual connection and encoder."""
 
-    def __init__(self, config: Foreground, cell: int, inputs: int = 3) -> None:
+    def __init__(self, config: ForegroundConfig, cell: int, inputs: int = 3) -> None:
         super().__init__()
         strided = _STRIDED_FIRST[: cell.bit_length() - 1]  # a cell is 2^n pixels wide
         layers: list[nn.Module] = []

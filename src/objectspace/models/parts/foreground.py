@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from objectspace.config import Foreground as Config
 from objectspace.config import Stage
 from objectspace.models.parts.cells import (
     PRESENCE_LIMIT,
@@ -28,6 +27,7 @@ from objectspace.models.parts.cells import (
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.encoder import ImageEncoder
 from objectspace.models.parts.glimpses import glimpse_nets
+from objectspace.models.parts.settings import ForegroundConfig as Config
 from objectspace.ops import geometry
 from objectspace.ops.boundary import boundary_map, boundary_penalty
 from objectspace.ops.compositing import Composite, colour_of, composite

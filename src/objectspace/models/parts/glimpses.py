@@ -6,14 +6,14 @@ Shapes: M objects, C channels, g the glimpse's side, D latent.
 import torch
 from torch import Tensor, nn
 
-from objectspace.config import Foreground
+from objectspace.models.parts.settings import ForegroundConfig
 from objectspace.nn.stacks import celu_block
 from objectspace.nn.subpixel import run_subpixel, subpixel_stack
 
 _STRIDED_FIRST = (1, 3, 4, 0, 2)  # published: a glimpse of 32 pixels has stride 2 in the first three of these
 
 
-def glimpse_nets(config: Foreground) -> tuple["GlimpseEncoder | DenseEncoder", "GlimpseDecoder | DenseDecoder"]:
+def glimpse_nets(config: ForegroundConfig) -> tuple["GlimpseEncoder | DenseEncoder", "GlimpseDecoder | DenseDecoder"]:
     """The nets that a config asks for: the paper's convolutions, or dense ones."""
     if config.dense:
         return DenseEncoder(config), DenseDecoder(config)
@@ -23,7 +23,7 @@ def glimpse_nets(config: Foreground) -> tuple["GlimpseEncoder | DenseEncoder", "
 class GlimpseEncoder(nn.Module):
     """Glimpses (M, C, g, g) -> mean and raw stdev of what (M, 2 D)."""
 
-    def __init__(self, config: Foreground, inputs: int = 3) -> None:
+    def __init__(self, config: ForegroundConfig, inputs: int = 3) -> None:
         super().__init__()
         halvings = config.glimpse.bit_length() - 3  # the last convolution takes 4 x 4 pixels at once
         channels, groups = config.glimpse_encoder.channels, config.glimpse_encoder.groups
@@ -46,7 +46,7 @@ class GlimpseEncoder(nn.Module):
 class GlimpseDecoder(nn.Module):
     """What (M, D) -> pictures (M, C, g, g) and alphas (M, 1, g, g), both in (0, 1)."""
 
-    def __init__(self, config: Foreground, outputs: int = 3) -> None:
+    def __init__(self, config: ForegroundConfig, outputs: int = 3) -> None:
         super().__init__()
         doublings = config.glimpse.bit_length() - 1
         stack = list(zip(config.glimpse_decoder.channels, config.glimpse_decoder.groups, strict=True))
@@ -73,7 +73,7 @@ class DenseEncoder(nn.Module):
     outlines in a fraction of the steps, and a step of theirs costs a third.
     """
 
-    def __init__(self, config: Foreground, inputs: int = 3) -> None:
+    def __init__(self, config: ForegroundConfig, inputs: int = 3) -> None:
         super().__init__()
         self.enc_cnn = nn.Sequential(nn.Flatten(), *_dense(inputs * config.glimpse**2, config.dense))
         self.enc_what = nn.Linear(config.dense[-1], 2 * config.what_dim)
@@ -86,7 +86,7 @@ class DenseEncoder(nn.Module):
 class DenseDecoder(nn.Module):
     """What (M, D) -> pictures (M, C, g, g) and alphas (M, 1, g, g), both in (0, 1), through dense layers."""
 
-    def __init__(self, config: Foreground, outputs: int = 3) -> None:
+    def __init__(self, config: ForegroundConfig, outputs: int = 3) -> None:
         super().__init__()
         self.side = config.glimpse
         widths = config.dense[::-1]

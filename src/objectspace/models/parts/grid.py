@@ -1,6 +1,7 @@
 """Models whose objects come from the cells of a grid, over a background of their own: SPACE and SPAIR.
 
-They share the foreground's net, its rendering, and the way to `Scene`s and back. Shapes: B images, C H W image.
+Each has its own forward pass and objective. They share how the halves are inferred, what training teaches beyond the
+bound, and the way to `Scene`s and back. Shapes: B images, C H W image.
 """
 
 import math
@@ -13,20 +14,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.config import GridConfig, Stage
+from objectspace.config import Stage
 from objectspace.models.base import Input, Output, SceneModel
 from objectspace.models.parts import heads, scenes, warm
 from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
 from objectspace.models.parts.pictures import Backdrops
+from objectspace.models.parts.settings import GridConfig
 from objectspace.ops.evidence import gains
-from objectspace.ops.mixtures import mix_pixels, share_of_unknown, with_unknown
+from objectspace.ops.mixtures import share_of_unknown, with_unknown
 from objectspace.scene import Picture, Scene
 
 TAUGHT = 10.0  # how much what presence is taught counts: a few cells of many hold an object
 
 
-class BackgroundOutput(Protocol):
+class BackgroundDrawn(Protocol):
     """What a background's forward pass gives."""
 
     @property
@@ -42,9 +44,17 @@ class GridOutput(Output):
     """The terms, and the two halves they come from."""
 
     foreground: ForegroundOutput | None  # None: the background learns alone
-    background: BackgroundOutput
+    background: BackgroundDrawn
     alpha: Tensor  # (B, 1, H, W) the mixing weight: the foreground's own, or the fixed one
     unexplained: Tensor  # (B, H, W) how likely it is that nobody explains a pixel
+
+
+def as_objects_take_it(background: BackgroundDrawn, stage: Stage) -> tuple[Tensor, dict[str, Tensor]]:
+    """The log densities (B, C, H, W) and KL (B,) of a background; detached while it has a bound of its own."""
+    density, kl = background.log_density, dict(background.kl)
+    if stage.own_background:
+        return density.detach(), {name: term.detach() for name, term in kl.items()}
+    return density, kl
 
 
 def flattered(behind: Tensor, sigma: float, unknown: float) -> Tensor:
@@ -91,7 +101,7 @@ class GridModel(SceneModel):
 
     config: GridConfig
     foreground: Foreground
-    background: nn.Module  # images, sample, generator, epsilon, sigma -> BackgroundOutput
+    background: nn.Module  # images, sample, generator, epsilon, sigma -> BackgroundDrawn
 
     def start(self, stage: Stage) -> None:
         """Start the foreground's heads as `config.init` says."""
@@ -109,31 +119,30 @@ class GridModel(SceneModel):
         places = [each for each in self.foreground.parameters() if id(each) not in taken]
         return [presence, places, looks, list(self.background.parameters())]
 
-    def forward(
+    @abstractmethod
+    def objective(
+        self, images: Tensor, foreground: ForegroundOutput, background: BackgroundDrawn, stage: Stage
+    ) -> GridOutput:
+        """The bound of images, given their two halves, and what else the paper makes small."""
+
+    def infer(
         self,
         images: Tensor,
-        stage: Stage | None = None,
-        *,
-        sample: bool = True,
-        generator: torch.Generator | None = None,
-        motion: Tensor | None = None,
-    ) -> GridOutput:
-        """As every model's; `motion` (B, H, W) marks pixels that move, for `stage.motion_prior`."""
-        stage = stage or self.final
-        images = images.contiguous(memory_format=torch.channels_last)
-        if stage.background_only:
-            return self._alone(images, self._behind(images, stage, sample, generator), stage)
+        stage: Stage,
+        sample: bool,
+        generator: torch.Generator | None,
+        motion: Tensor | None,
+    ) -> tuple[ForegroundOutput, BackgroundDrawn, Hints]:
+        """Objects on nothing, what is behind them, and what was known of the image before the objects."""
         looked_at = stage.presence_by_evidence or stage.explained_prior is not None
-        if stage.own_background or looked_at:  # what it leaves is looked at before the objects
-            background = self._behind(images, stage, sample, generator)
-            leftover = share_of_unknown(with_unknown(background.log_density.detach(), stage.unknown), stage.unknown)
-            hints = Hints(motion, leftover if looked_at else None)
-            foreground = self.foreground(images, stage, sample, generator, hints)
-        else:
+        if not (stage.own_background or looked_at):
             hints = Hints(motion)
-            foreground = self.foreground(images, stage, sample, generator, hints)  # objects on nothing
-            background = self._behind(images, stage, sample, generator)
-        return self._mix(images, foreground, background, hints, stage, sample, generator)
+            foreground = self.foreground(images, stage, sample, generator, hints)
+            return foreground, self.draw_background(images, stage, sample, generator), hints
+        background = self.draw_background(images, stage, sample, generator)  # what it leaves is looked at first
+        leftover = share_of_unknown(with_unknown(background.log_density.detach(), stage.unknown), stage.unknown)
+        hints = Hints(motion, leftover if looked_at else None)
+        return self.foreground(images, stage, sample, generator, hints), background, hints
 
     def warm_start(
         self, images: Tensor, stage: Stage, *, sample: bool = True, generator: torch.Generator | None = None
@@ -141,48 +150,29 @@ class GridModel(SceneModel):
         """Teach the foreground by what the background leaves unexplained; the background learns nothing."""
         images = images.contiguous(memory_format=torch.channels_last)
         with torch.no_grad():
-            alone = self._alone(images, self._behind(images, stage, False, None), stage)
+            alone = self.score_background(images, self.draw_background(images, stage, False, None), stage)
         lesson = warm.learn(self, images, alone.unexplained, stage, sample, generator)
         regions = torch.bincount(lesson.targets.image, minlength=len(images))
         return replace(alone, log_likelihood=lesson.log_likelihood, kl=lesson.kl, objects=regions, notes=alone.notes)
 
-    def _mix(
+    def output(
         self,
         images: Tensor,
         foreground: ForegroundOutput,
-        background: BackgroundOutput,
-        hints: Hints,
+        background: BackgroundDrawn,
+        alpha: Tensor,
+        log_pixel: Tensor,
+        kl: Mapping[str, Tensor],
         stage: Stage,
-        sample: bool,
-        generator: torch.Generator | None,
     ) -> GridOutput:
-        """Objects over the background: the bound, and what training adds to it."""
-        behind, behind_kl, penalties = background.log_density, dict(background.kl), {"boundary": foreground.boundary}
-        if stage.own_background:  # its own bound is what it learns from; the objects take it as it is
-            penalties["own_background"] = -self._alone(images, background, stage).elbo
-            behind, behind_kl = behind.detach(), {name: term.detach() for name, term in behind_kl.items()}
-        alpha = foreground.alpha
-        if stage.fixed_alpha is not None:
-            alpha = torch.full_like(alpha, stage.fixed_alpha)
-        config, epsilon = self.config.foreground, self.config.mixture_epsilon
-        sigma = config.sigma_at(stage)
-        log_pixel = mix_pixels(images, foreground.mean, alpha, behind, sigma, stage.unknown, epsilon)  # (B, H, W)
+        """What a forward pass gives, for log densities of pixels (B, H, W) and a mixing weight (B, 1, H, W)."""
         unexplained = share_of_unknown(log_pixel.detach(), stage.unknown)
-        missed = None
-        if stage.lesson:
-            left, cells = hints.unexplained, foreground.cells
-            missed = warm.lesson(self, images, unexplained, left, cells, stage, sample, generator)
-            penalties["lesson"] = stage.lesson * missed.terms
-        if stage.presence_by_evidence:
-            worth = self._worth(images, foreground, behind.detach(), stage)
-            candidates = hints.candidates(self.foreground.cell)
-            penalties["presence_by_evidence"] = teach_presence(foreground, worth, candidates, missed)
         return GridOutput(
             target=images,
             reconstruction=alpha * foreground.mean + (1 - alpha) * background.image,
             log_likelihood=log_pixel.flatten(1).sum(1),
-            kl=foreground.kl | behind_kl,
-            penalties=penalties,
+            kl=kl,
+            penalties={"boundary": foreground.boundary},
             objects=(foreground.cells.probability > 0.5).sum(1),
             notes={"unexplained": unexplained.flatten(1).mean(1)},
             foreground=foreground,
@@ -190,6 +180,25 @@ class GridModel(SceneModel):
             alpha=alpha,
             unexplained=unexplained,
         )
+
+    def taught(
+        self, output: GridOutput, hints: Hints, stage: Stage, sample: bool, generator: torch.Generator | None
+    ) -> GridOutput:
+        """With what training teaches beyond the bound: a background's own bound, regions, presence by evidence."""
+        images, foreground, background = output.target, output.foreground, output.background
+        assert foreground is not None
+        penalties, missed = dict(output.penalties), None
+        if stage.own_background:  # which the objects take as it is
+            penalties["own_background"] = -self.score_background(images, background, stage).elbo
+        if stage.lesson:
+            left, cells = hints.unexplained, foreground.cells
+            missed = warm.lesson(self, images, output.unexplained, left, cells, stage, sample, generator)
+            penalties["lesson"] = stage.lesson * missed.terms
+        if stage.presence_by_evidence:
+            worth = self._worth(images, foreground, background.log_density.detach(), stage)
+            candidates = hints.candidates(self.foreground.cell)
+            penalties["presence_by_evidence"] = teach_presence(foreground, worth, candidates, missed)
+        return replace(output, penalties=penalties)
 
     def _worth(self, images: Tensor, foreground: ForegroundOutput, behind: Tensor, stage: Stage) -> Tensor:
         """What the image gains by each object, the others being as they were sampled, less what it costs: (M,)."""
@@ -213,15 +222,15 @@ class GridModel(SceneModel):
         )
         return gained.to(images) - foreground.cost
 
-    def _behind(
+    def draw_background(
         self, images: Tensor, stage: Stage, sample: bool, generator: torch.Generator | None
-    ) -> BackgroundOutput:
-        """What is behind the objects."""
+    ) -> BackgroundDrawn:
+        """What is behind the objects, with nothing in front of it."""
         sigma = self.config.background.sigma_at(stage)
-        output: BackgroundOutput = self.background(images, sample, generator, self.config.mixture_epsilon, sigma)
+        output: BackgroundDrawn = self.background(images, sample, generator, self.config.mixture_epsilon, sigma)
         return output
 
-    def _alone(self, images: Tensor, background: BackgroundOutput, stage: Stage) -> GridOutput:
+    def score_background(self, images: Tensor, background: BackgroundDrawn, stage: Stage) -> GridOutput:
         """The terms of images without any objects: the foreground is not run, and learns nothing."""
         nothing = images.new_zeros(len(images))
         log_pixel = with_unknown(background.log_density, stage.unknown)

@@ -9,8 +9,9 @@ import math
 
 import torch
 
-from objectspace.config import GridConfig, Stage
+from objectspace.config import Stage
 from objectspace.models.parts.foreground import Foreground
+from objectspace.models.parts.settings import GridConfig
 
 
 @torch.no_grad()

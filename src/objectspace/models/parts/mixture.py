@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from objectspace.errors import UserError
+from objectspace.geometry.rle import Mask
 from objectspace.models.base import Input, Output, SceneModel
 from objectspace.models.inputs import as_list, prepare
 from objectspace.models.parts.pictures import Backdrops, evaluating, swap, to_picture, to_size
-from objectspace.rle import Mask
 from objectspace.scene import Box, Component, Scene
 
 

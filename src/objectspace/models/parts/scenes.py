@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from objectspace.errors import UserError
+from objectspace.geometry.rle import Mask
 from objectspace.models.base import Input
 from objectspace.models.inputs import Prepared, as_list, prepare
 from objectspace.models.parts import worth
@@ -26,7 +27,6 @@ from objectspace.models.parts.second_look import look_again, look_closer
 from objectspace.models.parts.visible import SHARPEST, Look, Visible, look
 from objectspace.ops import geometry
 from objectspace.ops.compositing import Composite
-from objectspace.rle import Mask
 from objectspace.scene import Component, Object, Picture, Scene
 
 if TYPE_CHECKING:

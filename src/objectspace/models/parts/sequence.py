@@ -17,9 +17,9 @@ from itertools import product
 import torch
 from torch import Tensor, nn
 
-from objectspace.config import Foreground as Config
 from objectspace.models.parts.cells import Cells, Gaussian
 from objectspace.models.parts.foreground import Foreground, Objects, Pick, of_chosen
+from objectspace.models.parts.settings import ForegroundConfig as Config
 from objectspace.ops import geometry
 
 

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.config import Behind, PatchBackground, SingleBackground
 from objectspace.models.parts.background import LEAST_STD
 from objectspace.models.parts.cells import Gaussian, gaussian
+from objectspace.models.parts.settings import BackgroundConfig, PatchBackgroundConfig, SingleBackgroundConfig
 from objectspace.nn.stacks import celu_block, halving_encoder
 from objectspace.nn.subpixel import PictureDecoder
 from objectspace.ops.mixtures import gaussian_log_density, in_shadow
@@ -35,7 +35,13 @@ class Single(nn.Module):
     """Images (B, C, H, W) of whole tiles -> one picture each."""
 
     def __init__(
-        self, config: Behind, encoder: nn.Module, decoder: nn.Module, dim: int, tile: tuple[int, int], shrink: int = 1
+        self,
+        config: BackgroundConfig,
+        encoder: nn.Module,
+        decoder: nn.Module,
+        dim: int,
+        tile: tuple[int, int],
+        shrink: int = 1,
     ) -> None:
         """`encoder` and `decoder` are for tiles, to 2 D numbers and from D; `shrink` is what the encoder reads."""
         super().__init__()
@@ -85,7 +91,7 @@ class Single(nn.Module):
         return self.decode(latent, size)
 
 
-def for_images(config: SingleBackground, size: tuple[int, int]) -> Single:
+def for_images(config: SingleBackgroundConfig, size: tuple[int, int]) -> Single:
     """SPACE's background image encoder with one more linear layer, and the decoder of the paper's table."""
     unit = 16 * config.input_fraction
     positions = (size[0] // unit) * (size[1] // unit)
@@ -97,7 +103,7 @@ def for_images(config: SingleBackground, size: tuple[int, int]) -> Single:
     return Single(config, encoder, decoder, config.dim, size, config.input_fraction)
 
 
-def for_patches(config: PatchBackground, patch: tuple[int, int]) -> Single:
+def for_patches(config: PatchBackgroundConfig, patch: tuple[int, int]) -> Single:
     """The paper's background encoder and decoder for patch training, and a linear layer between them."""
     layers: list[nn.Module] = []
     before = 3

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.config import StillBackground as Config
 from objectspace.errors import UserError
 from objectspace.models.parts.background import Background, BackgroundOutput
 from objectspace.models.parts.cells import Gaussian
+from objectspace.models.parts.settings import SpaceBackgroundConfig as Config
 from objectspace.nn.plane import PlaneDecoder
 from objectspace.ops import stills
 from objectspace.ops.mixtures import mix_shaded

@@ -15,12 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from objectspace.geometry.rle import Mask
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.pictures import Backdrops, to_size
 from objectspace.ops.compositing import EMPTY, SHARPNESS, colour_of, shifted_weight
 from objectspace.ops.mixtures import LEVELS, shades
 from objectspace.ops.resample import Windows, paste
-from objectspace.rle import Mask
 
 SHARPEST = 0.1  # stdev of a colour when pixels are shared out: the wider ones of training would blur the rims
 _FARTHEST = 60.0  # nats by which a colour can be wrong; beyond it float32 has no numbers left

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from objectspace.rle import Mask
+from objectspace.geometry.rle import Mask
 from objectspace.scene import Picture
 
 LARGE, SIDE = 512, 256  # the longest side of the input and of all other pictures, in pixels of the file

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from objectspace.geometry.rle import Mask
 from objectspace.reports.page.markup import SIDE, number, shrink_mask
 from objectspace.reports.pictures import palette
-from objectspace.rle import Mask
 from objectspace.scene import Box, Object, Scene
 
 

@@ -1,0 +1,231 @@
+"""How fast models learn: pixel error on held-out images against the time spent on training.
+
+Every run is an ordinary run directory of `objectspace train`, trained in slices of time. All runs take a slice in turn,
+so that whatever else the machine does meets all of them alike; after each slice the run's weights are measured, which
+does not count as training. The same command again goes on where it was stopped, and finished runs are not touched.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from objectspace.compare.entrants import Entrant
+from objectspace.compare.machine import available_memory, is_out_of_memory, memory_limited
+from objectspace.data.dataset import Dataset, splits_of
+from objectspace.data.store import read_json, write_json
+from objectspace.errors import UserError
+from objectspace.evaluation.pixels import squared_error
+from objectspace.models import create, load
+from objectspace.models.base import SceneModel
+from objectspace.recipes import files as recipe_files
+from objectspace.recipes.recipe import Optimiser, Recipe, Training
+from objectspace.scene import Picture
+from objectspace.training.loop import DivergedError
+from objectspace.training.run import Options, train
+
+STEPS = 10_000_000  # never reached: time ends these runs
+NEAR = 1.1  # a run has arrived when its error is within this factor of the best one at the end
+BATCH = 4  # images taken apart at a time: models of many components need much memory for each
+ROOM = 0.9  # of the free memory that a run may take
+SHORT = 0.05  # by how much of a slice a turn may fall short: opening the data takes some of it
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One model that learns."""
+
+    entrant: Entrant
+    recipe: Recipe
+    out: Path  # of the whole comparison
+
+    @property
+    def name(self) -> str:
+        return f"{self.entrant.model}-grid{self.entrant.grid}-seed{self.recipe.training.seed}"
+
+    @property
+    def folder(self) -> Path:
+        """The run directory."""
+        return self.out / "runs" / self.name
+
+    @property
+    def looks(self) -> Path:
+        """The file of what was measured."""
+        return self.out / "looks" / f"{self.name}.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What all runs have in common."""
+
+    data: Path
+    images: Dataset  # held out
+    minutes: float  # of training for each run
+    turns: int = 20  # slices of that time, with a look after each
+    count: int = 64  # images looked at
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a run had reached."""
+
+    step: int
+    seconds: float  # of training
+    mse: float  # squared error summed over an image, a mean over the held-out images
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A run's looks, rising in time."""
+
+    entrant: Entrant
+    looks: tuple[Look, ...]
+    failure: str | None = None  # why it did not go on to the end
+
+    @property
+    def final(self) -> Look | None:
+        return self.looks[-1] if self.looks else None
+
+    def minutes_to(self, mse: float) -> float | None:
+        """When the error was first at or below `mse`."""
+        return next((look.seconds / 60 for look in self.looks if look.mse <= mse), None)
+
+
+def recipe_for(entrant: Entrant, batch: int, seed: int) -> Recipe:
+    """The paper's settings for its convergence plots: its schedule, but a foreground rate of 1e-4, as SPAIR has."""
+    training = Training(
+        steps=STEPS,
+        look_every=STEPS,
+        batch=batch,
+        seed=seed,
+        foreground=Optimiser(name="rmsprop", rate=1e-4),
+        background=Optimiser(name="adam", rate=1e-3),
+    )
+    about = f"convergence of {entrant.model}, capacity {entrant.config.capacity}"
+    return Recipe(about=about, source="objectspace compare convergence", model=entrant.config, training=training)
+
+
+def held_out(data: Path, size: int) -> Dataset:
+    """The images that the error is measured on: split val, or else test; training images would flatter."""
+    splits = splits_of(data)
+    if "train" not in splits:
+        Dataset(data, "train")  # says what is wrong
+    name = next((split for split in ("val", "test") if split in splits), None)
+    if name is None:
+        raise UserError(f"{data} has no split val or test, so nothing is held out: make it with one of them")
+    return Dataset(data, name, size)
+
+
+def race(runs: Sequence[Run], trial: Trial, say: Say) -> list[Curve]:
+    """Train all runs for as long as the trial says, in turns, and measure each after every turn."""
+    images = [trial.images.images[number] for number in range(min(trial.count, len(trial.images)))]
+    for run in runs:
+        _refuse_changes(run, trial)
+    failures: dict[str, str] = {}
+    for turn in range(trial.turns + 1):
+        for run in runs:
+            if run.name in failures:
+                continue
+            try:
+                with memory_limited(int(ROOM * available_memory())):
+                    _advance(run, trial, turn, images)
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                failures[run.name] = "out of memory"
+            except DivergedError as error:
+                failures[run.name] = f"failed: {error}"
+            say(f"turn {turn}/{trial.turns}  {run.name}: {failures.get(run.name) or _reached(run)}")
+    return [replace(curve_of(run), failure=failures.get(run.name)) for run in runs]
+
+
+def _reached(run: Run) -> str:
+    last = curve_of(run).looks[-1]
+    return f"{last.seconds / 60:.1f} min, step {last.step}, MSE {last.mse:.1f}"
+
+
+def curve_of(run: Run) -> Curve:
+    """What is known about a run."""
+    looks = read_json(run.looks)["looks"] if run.looks.exists() else []
+    return Curve(run.entrant, tuple(Look(**look) for look in looks))
+
+
+def targets(curves: Sequence[Curve]) -> dict[int, float]:
+    """For each grid, the error at which a run has arrived."""
+    best: dict[int, float] = {}
+    for curve in curves:
+        if curve.final is not None:
+            grid = curve.entrant.grid
+            best[grid] = min(best.get(grid, math.inf), curve.final.mse)
+    return {grid: NEAR * mse for grid, mse in best.items()}
+
+
+def pixel_error(model: SceneModel, images: Sequence[Picture]) -> float:
+    """The squared error of the reconstructions, summed over an image; a mean over images."""
+    errors: list[float] = []
+    for start in range(0, len(images), BATCH):
+        some = images[start : start + BATCH]
+        for image, scene in zip(some, model.decompose(list(some), batch=BATCH), strict=True):
+            if scene.reconstruction is None:
+                raise UserError(
+                    f"models of kind {model.config.kind} reconstruct nothing, so there is no error to measure"
+                )
+            errors.append(squared_error(image, scene.reconstruction))
+    return float(np.mean(errors))
+
+
+def _advance(run: Run, trial: Trial, turn: int, images: Sequence[Picture]) -> None:
+    """Train a run until it has had its turns, and measure it there if that has not been done."""
+    if not curve_of(run).looks:
+        fresh = create(run.recipe.model, run.recipe.anneal, run.recipe.training.seed).eval()
+        _note(run, trial, Look(0, 0.0, pixel_error(fresh, images)))
+    step, seconds = _state(run.folder)
+    piece = 60 * trial.minutes / trial.turns
+    while seconds < piece * (turn - SHORT):
+        options = Options(trial.data, run.folder, resume=True, minutes=(piece * turn - seconds) / 60)
+        if train(run.recipe, options, say=_silence)["ended"] == "stopped":
+            raise KeyboardInterrupt
+        step, seconds = _state(run.folder)
+    if step > curve_of(run).looks[-1].step:
+        _note(run, trial, Look(step, seconds, pixel_error(load(run.folder / "model"), images)))
+
+
+def _state(folder: Path) -> tuple[int, float]:
+    """The steps and seconds that a run has been trained for."""
+    path = folder / "summary.json"
+    state = read_json(path)["state"] if path.exists() else {"step": 0, "seconds": 0.0}
+    return int(state["step"]), float(state["seconds"])
+
+
+def _note(run: Run, trial: Trial, look: Look) -> None:
+    looks = [asdict(each) for each in (*curve_of(run).looks, look)]
+    try:
+        write_json(run.looks, _identity(run, trial) | {"looks": looks})
+    except OSError as error:
+        raise UserError(f"cannot write {run.looks}: {error}; mend that: the same command continues") from error
+
+
+def _identity(run: Run, trial: Trial) -> dict[str, Any]:
+    """What must stay the same for a run to be continued."""
+    data = {"data": str(trial.data.resolve()), "images": min(trial.count, len(trial.images))}
+    return {"recipe": recipe_files.dump(run.recipe)} | data
+
+
+def _refuse_changes(run: Run, trial: Trial) -> None:
+    if not run.looks.exists():
+        return
+    before, now = read_json(run.looks), _identity(run, trial)
+    changed = [name for name in now if before.get(name) != now[name]]
+    if changed:
+        raise UserError(
+            f"{run.looks} was begun with another {' and '.join(changed)}: use the same options, or another --out"
+        )
+
+
+def _silence(line: str) -> None:
+    """What single runs say of themselves, every few steps, would drown the comparison."""

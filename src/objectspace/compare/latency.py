@@ -1,0 +1,204 @@
+"""How long a gradient step takes, and how much memory, against the decomposition capacity: the paper's first chart.
+
+Every point is measured in several rounds, all points of a round one after another, so that whatever else the machine
+does meets all of them alike. Each visit to a point is a process of its own (`visit.py`). A journal (JSON lines) keeps
+every visit: the same command again goes on, and measures nothing twice.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+
+from objectspace import plugins
+from objectspace.compare.entrants import Entrant
+from objectspace.compare.machine import NO_MEMORY
+from objectspace.compare.visit import Order
+from objectspace.errors import UserError
+
+MEASURED, TOO_SLOW, NO_ROOM, FAILED = "measured", "too slow", "out of memory", "failed"
+START_UP = 300.0  # seconds that a process may take before its first step
+ABOUT = 0.8  # how much memory is free changes all the time: a limit is another one only if it is far off
+
+Visit = Mapping[str, Any]  # a line of the journal
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the points are measured."""
+
+    batch: int = 12
+    repeats: int = 3
+    limit: float = 120.0  # seconds; a step that is foretold to take longer is not taken
+    memory: int = 16 * 10**9  # bytes that a process may hold
+    threads: int = field(default_factory=torch.get_num_threads)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is known about one model at one capacity."""
+
+    model: str
+    grid: int
+    capacity: int
+    shown_capacity: str  # 64+5
+    status: str  # measured, too slow, out of memory, failed
+    seconds: float | None = None  # median over the rounds
+    fastest: float | None = None
+    slowest: float | None = None
+    peak: int | None = None  # bytes that steps add to what the process holds before them, the most of all rounds
+    estimate: float | None = None  # seconds, foretold by smaller batches
+    estimated_peak: int | None = None
+    visits: int = 0
+    message: str = ""
+
+
+def measure_all(
+    entrants: Sequence[Entrant], settings: Settings, journal: Path, advance: Callable[[str], None]
+) -> list[Point]:
+    """Measure every entrant in rounds; `advance` hears of each visit that is done, also of those done before."""
+    visits = _read(journal)
+    keys = [_key(entrant, settings) for entrant in entrants]
+    for number in range(settings.repeats):
+        for entrant, key in zip(entrants, keys, strict=True):
+            mine = [visit for visit in visits if visit["key"] == key and _counts(visit, settings)]
+            if len(mine) <= number and not _settled(mine, settings):
+                told = _visit(entrant, settings, probe=not mine)
+                line = {"key": key, "model": entrant.model, "grid": entrant.grid, "time": round(time.time())} | told
+                _append(journal, line | {"limit": settings.limit, "memory": settings.memory})
+                visits = _read(journal)
+            advance(f"{entrant.model} {entrant.config.capacity}")
+    by_key = {key: [visit for visit in visits if visit["key"] == key] for key in keys}
+    return [_point(entrant, by_key[key], settings) for entrant, key in zip(entrants, keys, strict=True)]
+
+
+def _counts(visit: Visit, settings: Settings) -> bool:
+    """Whether a visit need not be made again: what failed may work now, and what did not fit may be allowed more."""
+    if visit["status"] == NO_ROOM:
+        return bool(visit["memory"] >= ABOUT * settings.memory)
+    return bool(visit["status"] == MEASURED or (visit["status"] == TOO_SLOW and visit["limit"] >= settings.limit))
+
+
+def _settled(visits: Sequence[Visit], settings: Settings) -> bool:
+    """Whether another visit would bring nothing: it cannot be run, or is slower than what is waited for."""
+    return any(visit["status"] != MEASURED or visit["seconds"] > settings.limit for visit in visits)
+
+
+def _visit(entrant: Entrant, settings: Settings, probe: bool) -> dict[str, Any]:
+    """Measure once, in another process."""
+    order = Order(
+        config=entrant.config.model_dump(mode="json"),
+        batch=settings.batch,
+        limit=settings.limit,
+        memory=settings.memory,
+        threads=settings.threads,
+        probe=probe,
+        files=tuple(map(str, plugins.loaded_files())),
+    )
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as complaints:
+        command = [sys.executable, "-m", "objectspace.compare.visit"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=complaints, text=True) as process:
+            assert process.stdin is not None
+            try:
+                process.stdin.write(order.to_json() + "\n")
+                process.stdin.flush()
+                process.wait(START_UP + 4 * settings.limit)  # the probe, a step to warm up, one that counts
+                late = False
+            except (subprocess.TimeoutExpired, BrokenPipeError) as error:
+                late = isinstance(error, subprocess.TimeoutExpired)
+            finally:
+                process.kill()
+        out.seek(0)
+        complaints.seek(0)
+        told = _merged(out.read().splitlines())
+        return told if "status" in told else told | _ended(process.returncode, late, complaints.read())
+
+
+def _ended(code: int, late: bool, complaints: str) -> dict[str, Any]:
+    """What became of a process that told no result."""
+    if late:
+        return {"status": TOO_SLOW}
+    if code == -9 or any(words in complaints for words in (*NO_MEMORY, "MemoryError")):
+        return {"status": NO_ROOM}  # the system ends a process that takes too much
+    last = complaints.strip().splitlines()[-1:] or [f"ended with code {code}"]
+    return {"status": FAILED, "message": last[0]}
+
+
+def _merged(lines: Sequence[str]) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for line in lines:
+        told |= json.loads(line)
+    return told
+
+
+def _point(entrant: Entrant, visits: Sequence[Visit], settings: Settings) -> Point:
+    """The visits to a point put together."""
+    good = [visit for visit in visits if _counts(visit, settings)] or visits[-1:]
+    measured = [visit for visit in good if visit["status"] == MEASURED]
+    times = [visit["seconds"] for visit in measured]
+    known = {key: value for visit in good for key, value in visit.items()}
+    return Point(
+        model=entrant.model,
+        grid=entrant.grid,
+        capacity=entrant.capacity,
+        shown_capacity=entrant.config.capacity,
+        status=MEASURED if measured else known["status"],
+        seconds=median(times) if times else None,
+        fastest=min(times, default=None),
+        slowest=max(times, default=None),
+        peak=max((visit["peak"] for visit in measured), default=None),
+        estimate=known.get("estimate"),
+        estimated_peak=known.get("estimated_peak"),
+        visits=len(measured),
+        message=known.get("message", ""),
+    )
+
+
+def _key(entrant: Entrant, settings: Settings) -> str:
+    """The same for visits that may be put together: of all that decides about a time but the machine's mood."""
+    config = entrant.config.model_dump(mode="json")
+    content = [entrant.model, entrant.grid, config, settings.batch, settings.threads, torch.__version__]
+    return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def _read(journal: Path) -> list[Visit]:
+    """The visits so far; a line that a kill has torn is passed over."""
+    visits: list[Visit] = []
+    if journal.exists():
+        for line in journal.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                visit = json.loads(line)
+                visits += [visit] if {"key", "status"} <= visit.keys() else []
+            except (ValueError, AttributeError):
+                continue
+    return visits
+
+
+def _append(journal: Path, line: Visit) -> None:
+    """Add a visit, after mending the end of a journal whose last line is torn."""
+    try:
+        before = journal.read_bytes() if journal.exists() else b""
+        torn = before and not before.endswith(b"\n")
+        with journal.open("a", encoding="utf-8") as file:
+            file.write(("\n" if torn else "") + json.dumps(dict(line)) + "\n")
+    except OSError as error:
+        raise UserError(f"cannot write {journal}: {error}; mend that: the same command continues") from error
+
+
+def relative(points: Sequence[Point], to: str = "space") -> dict[Point, float | None]:
+    """How many times the step of the model `to` at the same grid each step takes; None where one of them is unknown."""
+    base = {point.grid: point.seconds for point in points if point.model == to}
+    ratios: dict[Point, float | None] = {}
+    for point in points:
+        other = base.get(point.grid)
+        ratios[point] = None if point.seconds is None or not other else point.seconds / other
+    return ratios

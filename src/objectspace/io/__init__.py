@@ -1,0 +1,1 @@
+"""Files, images, what people mean by paths, and progress: what every room may use."""

@@ -1,0 +1,193 @@
+"""Recipes as files: find, read, override, explain what is wrong, print.
+
+Reads TOML from the package (`recipes/<model>-<data>.toml`) or from a path; gives a `Recipe`.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, get_args
+
+import tomli_w
+from pydantic import BaseModel, ValidationError
+
+from objectspace.config import ModelConfig
+from objectspace.errors import UserError, nearest
+from objectspace.recipes.phases import MODEL
+from objectspace.recipes.recipe import Recipe
+
+Table = dict[str, Any]
+NONE = "none"  # TOML has no null
+DECIDING = (
+    "phases",
+    "model.width",
+    "model.foreground.sigma",
+    "model.background.sigma",
+)  # other values follow from them
+
+
+def shipped() -> dict[str, Traversable]:
+    """The recipes inside the package, by name."""
+    files = (file for file in resources.files("objectspace.recipes").iterdir() if file.name.endswith(".toml"))
+    return {file.name.removesuffix(".toml"): file for file in sorted(files, key=lambda file: file.name)}
+
+
+def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
+    """A shipped recipe by name, or one from a .toml file, with overrides like `training.steps=500`."""
+    path, text = _find(str(name_or_path))
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not valid TOML: {error}") from error
+    recipe = build(content, path)
+    if not overrides:
+        return recipe
+    deciding = [override for override in overrides if override.strip().startswith(DECIDING)]
+    if deciding:  # before what follows from them is filled in
+        for override in deciding:
+            _override(content, override)
+        recipe = build(content, path)
+    changed = recipe.model_dump(mode="json")  # all of it, so that a change of one value leaves the others as they are
+    for override in overrides:
+        _override(changed, override)
+    return build(changed, path)
+
+
+def build(content: Table, where: str) -> Recipe:
+    """Check a table of values; `where` says in errors which file it came from."""
+    try:
+        return Recipe.model_validate(_without_none(content))
+    except ValidationError as error:
+        kind = _kind_of(content)
+        raise UserError("\n".join(_explain(issue, where, kind) for issue in error.errors())) from error
+
+
+def dump(recipe: Recipe) -> str:
+    """The full recipe as TOML, defaults included; it reads back as the same recipe."""
+    table = recipe.model_dump(mode="json")
+    if recipe.phases is not None:  # an absent key would be filled in again
+        _say_none(table, {"model": MODEL} | recipe.phases.plan({"foreground": 0.1, "background": 0.1}))
+    return _arrays_on_a_line(tomli_w.dumps(_without_null(table)))
+
+
+def _find(name: str) -> tuple[str, str]:
+    files = shipped()
+    if name in files:
+        return f"recipe {name}", files[name].read_text(encoding="utf-8")
+    if not name.endswith(".toml"):
+        raise UserError(f"there is no recipe {name!r}: {nearest(name, list(files))} (a file's name ends in .toml)")
+    try:
+        return name, Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read the recipe {name}: {error}") from error
+
+
+def _override(content: Table, text: str) -> None:
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise UserError(f"--set {text!r}: write it as section.key=value, as in training.steps=500")
+    if any("\ud800" <= character <= "\udfff" for character in text):  # how Python keeps bytes that are no UTF-8
+        raise UserError(f"--set {text!r} is not text in UTF-8, which recipes are written in")
+    *sections, last = key.strip().split(".")
+    table = content
+    for section in sections:
+        table = table.setdefault(section, {})
+        if not isinstance(table, dict):
+            raise UserError(f"--set {text!r}: {section} is a value, not a section")
+    table[last] = _value(value.strip())
+
+
+def _value(text: str) -> Any:
+    """A TOML value; whatever is none is a string, so that schedules and names need no quotes."""
+    if text in (NONE, "None"):
+        return None
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _kind_of(content: Table) -> type[BaseModel]:
+    """The config class of the model that a recipe asks for, as well as it can be known."""
+    model = content.get("model")
+    kind = model.get("kind", "space") if isinstance(model, dict) else "space"
+    return ModelConfig.kinds.get(str(kind), ModelConfig)
+
+
+def _explain(issue: Any, where: str, kind: type[BaseModel]) -> str:
+    path = [str(part) for part in issue["loc"]]
+    key = ".".join(path) or "the recipe"
+    if issue["type"] == "extra_forbidden":
+        beside = _keys_beside(path, kind)
+        elsewhere = [known for known in _all_keys(Recipe, kind) if known.split(".")[-1] == path[-1]]
+        advice = f"did you mean {elsewhere[0]!r}?" if elsewhere else nearest(path[-1], beside)
+        return f"{where}: unknown key {key}; {advice} Allowed here: {', '.join(beside)}"
+    if issue["type"] == "model_type":
+        return f"{where}: {key} is a section, not a value: set its keys, as in {key}.name=value"
+    message = str(issue["msg"]).removeprefix("Value error, ")
+    given = "" if isinstance(issue["input"], dict) else f" = {issue['input']!r}"
+    return f"{where}: {key}{given}: {message}"
+
+
+def _all_keys(section: type[BaseModel], kind: type[BaseModel], prefix: str = "") -> list[str]:
+    """Every key of a section, with the sections in it: training.foreground.rate and so on."""
+    keys = []
+    for name in section.model_fields:
+        keys.append(f"{prefix}{name}")
+        inner = _section(section, name, kind)
+        if inner is not None:
+            keys += _all_keys(inner, kind, f"{prefix}{name}.")
+    return keys
+
+
+def _keys_beside(path: Sequence[str], kind: type[BaseModel]) -> list[str]:
+    """The keys that are allowed where the unknown one stands."""
+    section: type[BaseModel] = Recipe
+    for part in path[:-1]:
+        section = _section(section, part, kind) or section
+    return list(section.model_fields)
+
+
+def _section(section: type[BaseModel], name: str, kind: type[BaseModel]) -> type[BaseModel] | None:
+    """The section that a key holds, if it is none of the values; a model's is of its `kind`."""
+    annotation = section.model_fields[name].annotation
+    for option in (annotation, *get_args(annotation)):
+        if isinstance(option, type) and issubclass(option, BaseModel):
+            return kind if option is ModelConfig else option
+    return None
+
+
+def _say_none(table: Table, planned: Mapping[str, Any]) -> None:
+    """Write "none" where a plan would fill in what a recipe leaves out on purpose."""
+    for key, value in planned.items():
+        if isinstance(value, Mapping):
+            if isinstance(table.get(key), dict):
+                _say_none(table[key], value)
+        elif key in table and table[key] is None:
+            table[key] = NONE
+
+
+def _without_none(value: Any) -> Any:
+    """A table in which the word "none" is None, as it is behind --set."""
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items()}
+    return None if value == NONE else value
+
+
+def _without_null(table: Table) -> Table:
+    """A table without the keys that are None: TOML has no null, and an absent key is None."""
+    inner = {key: _without_null(value) if isinstance(value, dict) else value for key, value in table.items()}
+    return {key: value for key, value in inner.items() if value is not None}
+
+
+def _arrays_on_a_line(text: str) -> str:
+    """TOML whose arrays take a line each, where tomli_w gives every item one.
+
+    A line break is never part of a string, where it is escaped; and only within an array a line ends with [ or a comma.
+    """
+    text = re.sub(r"\[\n *", "[", text)
+    text = re.sub(r",\n *\]", "]", text)
+    return re.sub(r",\n *", ", ", text)

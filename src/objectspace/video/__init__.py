@@ -1,0 +1,1 @@
+"""Moving pictures: episodes as GIFs, things followed from frame to frame."""

@@ -1,0 +1,40 @@
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from objectspace import plugins
+from objectspace.compare.entrants import Entrant
+from objectspace.config import ModelConfig
+from objectspace.data.generate import generate
+from objectspace.data.journal import Stream
+from objectspace.data.sprites import SpritesSource
+
+torch.set_num_threads(1)
+EXAMPLE = Path(__file__).parents[2] / "examples" / "tiny_model.py"
+
+
+@pytest.fixture(scope="session")
+def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("comparison") / "sprites"
+    source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.4, most=2)
+    generate(source, root, [Stream("train", 20), Stream("test", 6)], workers=1)
+    return root
+
+
+@pytest.fixture(scope="session")
+def tiny_config() -> type[ModelConfig]:
+    """The config of the example model, as `--with` makes it known."""
+    plugins.load_file(EXAMPLE)
+    return ModelConfig.kinds["tiny"]
+
+
+@pytest.fixture
+def tiny(tiny_config: type[ModelConfig]) -> Entrant:
+    return Entrant("tiny", 1, tiny_config(image_size=(32, 32), slots=3, width=4, slot_dim=4))
+
+
+@pytest.fixture(autouse=True)
+def _command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["objectspace", "compare"])

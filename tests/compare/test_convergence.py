@@ -1,0 +1,165 @@
+"""Runs learn in turns; they are ordinary runs, and go on where they were stopped."""
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from objectspace.compare import convergence
+from objectspace.compare.charts import convergence_chart
+from objectspace.compare.convergence import Curve, Look, Run, Trial, curve_of, held_out, race, recipe_for, targets
+from objectspace.data.generate import generate
+from objectspace.data.journal import Stream
+from objectspace.data.sprites import SpritesSource
+from objectspace.errors import UserError
+from objectspace.training import loop, run
+from objectspace.training.loop import DivergedError
+from objectspace.training.run import Options
+
+SHORT = 0.004  # minutes
+
+
+@pytest.fixture(autouse=True)
+def steady_clock(monkeypatch) -> None:
+    """Time passes as steps are taken, 0.01 s at each look at the clock, so that a busy machine changes nothing."""
+    ticks = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: 0.01 * next(ticks))
+    for module in (loop, run):
+        monkeypatch.setattr(module, "time", clock)
+
+
+@pytest.fixture
+def trial(sprites: Path) -> Trial:
+    return Trial(sprites, held_out(sprites, 32), SHORT, turns=2, count=4)
+
+
+@pytest.fixture
+def runs(tiny, tmp_path) -> list[Run]:
+    entrants = [tiny, replace(tiny, model="other")]
+    return [Run(entrant, recipe_for(entrant, batch=4, seed=0), tmp_path) for entrant in entrants]
+
+
+def nobody(*_: object, **__: object) -> dict:
+    raise AssertionError("nothing should be trained")
+
+
+def test_all_runs_take_their_turns_and_are_looked_at_after_each(runs, trial) -> None:
+    said: list[str] = []
+    curves = race(runs, trial, said.append)
+    assert [line.split()[1:3] for line in said[:4]] == [
+        ["0/2", "tiny-grid1-seed0:"],
+        ["0/2", "other-grid1-seed0:"],
+        ["1/2", "tiny-grid1-seed0:"],
+        ["1/2", "other-grid1-seed0:"],
+    ]
+    for curve in curves:
+        assert curve.looks[0].step == 0
+        assert len(curve.looks) == 3
+        assert curve.final.seconds >= 60 * SHORT * 0.97
+        assert sorted(look.seconds for look in curve.looks) == [look.seconds for look in curve.looks]
+
+
+def test_every_run_is_an_ordinary_one_with_the_papers_rates(runs, trial) -> None:
+    race(runs[:1], trial, lambda _: None)
+    folder = runs[0].folder
+    assert (folder / "model" / "model.safetensors").exists()
+    recipe = (folder / "recipe.toml").read_text()
+    assert 'name = "rmsprop"\nrate = 0.0001' in recipe
+    assert 'name = "adam"\nrate = 0.001' in recipe
+
+
+def test_a_finished_comparison_is_not_trained_again(runs, trial, monkeypatch) -> None:
+    first = race(runs, trial, lambda _: None)
+    monkeypatch.setattr(convergence, "train", nobody)
+    assert race(runs, trial, lambda _: None) == first
+
+
+def test_more_minutes_go_on_with_the_same_runs(runs, trial) -> None:
+    before = race(runs[:1], trial, lambda _: None)[0]
+    after = race(runs[:1], replace(trial, minutes=2 * SHORT), lambda _: None)[0]
+    assert after.looks[: len(before.looks)] == before.looks
+    assert after.final.step > before.final.step
+
+
+def test_a_run_that_was_killed_before_its_look_gets_it(runs, trial) -> None:
+    race(runs[:1], trial, lambda _: None)
+    content = json.loads(runs[0].looks.read_text())
+    lost = content["looks"].pop()
+    runs[0].looks.write_text(json.dumps(content))
+    race(runs[:1], trial, lambda _: None)
+    assert curve_of(runs[0]).final.step == lost["step"]
+
+
+def test_other_settings_are_refused_in_the_same_directory(runs, trial) -> None:
+    race(runs[:1], replace(trial, turns=1), lambda _: None)
+    changed = Run(runs[0].entrant, recipe_for(runs[0].entrant, batch=5, seed=0), runs[0].out)
+    with pytest.raises(UserError, match="begun with another recipe"):
+        race([changed], trial, lambda _: None)
+    with pytest.raises(UserError, match="begun with another images"):
+        race(runs[:1], replace(trial, count=3), lambda _: None)
+
+
+def test_a_signal_stops_the_comparison(runs, trial, monkeypatch) -> None:
+    def stopped(recipe: object, options: Options, say: object) -> dict:
+        return {"ended": "stopped"}
+
+    monkeypatch.setattr(convergence, "train", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        race(runs, trial, lambda _: None)
+
+
+def test_without_held_out_images_there_is_nothing_to_measure(tmp_path) -> None:
+    generate(SpritesSource(height=32, width=32), tmp_path, [Stream("train", 2)], workers=1)
+    with pytest.raises(UserError, match="no split val or test"):
+        held_out(tmp_path, 32)
+
+
+def test_a_run_has_arrived_near_the_best_of_its_grid(tiny, tmp_path) -> None:
+    def curve(model: str, grid: int, *errors: float) -> Curve:
+        looks = tuple(Look(number, 60.0 * number, error) for number, error in enumerate(errors))
+        return Curve(replace(tiny, model=model, grid=grid), looks)
+
+    curves = [curve("a", 4, 100, 54, 50), curve("b", 4, 100, 90, 80), curve("b", 8, 30, 20)]
+    goals = targets(curves)
+    assert goals == {4: pytest.approx(55), 8: pytest.approx(22)}
+    assert [each.minutes_to(goals[each.entrant.grid]) for each in curves] == [1.0, None, 1.0]
+    convergence_chart(curves, tmp_path / "convergence.png")
+    assert (tmp_path / "convergence.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"), "out of memory"),
+        (MemoryError(), "out of memory"),
+        (DivergedError("the gradient was not finite"), "failed: the gradient was not finite"),
+    ],
+)
+def test_a_run_that_fails_is_named_and_the_others_go_on(runs, trial, monkeypatch, tmp_path, error, failure) -> None:
+    train = convergence.train
+
+    def fails_for_the_first(recipe, options, say):
+        if options.run == runs[0].folder:
+            raise error
+        return train(recipe, options, say)
+
+    monkeypatch.setattr(convergence, "train", fails_for_the_first)
+    first, second = race(runs, trial, lambda _: None)
+    assert first.failure == failure
+    assert len(first.looks) == 1
+    assert second.failure is None
+    assert len(second.looks) == 3
+    convergence_chart([first, second, Curve(runs[0].entrant, (), "out of memory")], tmp_path / "chart.png")
+    assert targets([Curve(runs[0].entrant, (), "out of memory")]) == {}
+
+
+def test_another_error_is_not_hidden(runs, trial, monkeypatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a shape does not fit")
+
+    monkeypatch.setattr(convergence, "train", broken)
+    with pytest.raises(RuntimeError, match="a shape"):
+        race(runs, trial, lambda _: None)

@@ -1,0 +1,173 @@
+"""Steps are measured in rounds, each visit in a process of its own; nothing is measured twice."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from objectspace.compare import latency, visit
+from objectspace.compare.charts import latency_chart
+from objectspace.compare.entrants import Entrant
+from objectspace.compare.latency import Settings, measure_all, relative
+
+SETTINGS = Settings(batch=12, repeats=2, limit=10.0, memory=10**9, threads=1)
+GOOD = {"status": "measured", "seconds": 2.0, "peak": 5}
+
+
+@pytest.fixture
+def visits(monkeypatch):
+    """Replaces the measuring: `answers` by model, and the list of who was asked."""
+    asked: list[str] = []
+    answers: dict[str, dict] = {}
+
+    def answer(entrant, settings, probe):
+        asked.append(f"{entrant.model}{'?' if probe else ''}")
+        return dict(answers.get(entrant.model, GOOD))
+
+    monkeypatch.setattr(latency, "_visit", answer)
+    return asked, answers
+
+
+def measure(tmp_path: Path, entrants: list[Entrant], settings: Settings = SETTINGS):
+    return measure_all(entrants, settings, tmp_path / "latency.jsonl", lambda _: None)
+
+
+@pytest.fixture
+def two(tiny: Entrant) -> list[Entrant]:
+    return [replace(tiny, model="a"), replace(tiny, model="b")]
+
+
+def test_points_are_visited_alternately_and_probed_once(visits, two, tmp_path) -> None:
+    points = measure(tmp_path, two)
+    assert visits[0] == ["a?", "b?", "a", "b"]
+    assert [(point.model, point.seconds, point.visits) for point in points] == [("a", 2.0, 2), ("b", 2.0, 2)]
+
+
+def test_what_is_in_the_journal_is_not_measured_again(visits, two, tmp_path) -> None:
+    first = measure(tmp_path, two)
+    visits[0].clear()
+    with (tmp_path / "latency.jsonl").open("a") as journal:
+        journal.write('{"key": "torn')
+    assert measure(tmp_path, two) == first
+    assert visits[0] == []
+    measure(tmp_path, two, replace(SETTINGS, repeats=3))
+    assert visits[0] == ["a", "b"]
+    measure(tmp_path, two, replace(SETTINGS, batch=4))
+    assert visits[0][2:] == ["a?", "b?", "a", "b"]
+
+
+def test_the_median_counts_and_the_largest_peak(visits, two, tmp_path) -> None:
+    for seconds, peak in ((9.0, 1), (1.0, 7), (2.0, 3)):
+        visits[1]["a"] = {"status": "measured", "seconds": seconds, "peak": peak}
+        done = len(visits[0])
+        measure(tmp_path, two[:1], replace(SETTINGS, repeats=done + 1))
+    point = measure(tmp_path, two[:1], replace(SETTINGS, repeats=3))[0]
+    assert (point.seconds, point.fastest, point.slowest, point.peak) == (2.0, 1.0, 9.0, 7)
+
+
+@pytest.mark.parametrize("status", ["too slow", "out of memory"])
+def test_what_cannot_be_run_is_asked_once_and_marked_with_its_estimate(visits, two, tmp_path, status) -> None:
+    visits[1]["a"] = {"status": status, "estimate": 99.0, "estimated_peak": 8}
+    point = measure(tmp_path, two)[0]
+    assert visits[0] == ["a?", "b?", "b"]
+    assert (point.status, point.seconds, point.estimate, point.estimated_peak) == (status, None, 99.0, 8)
+    measure(tmp_path, two)
+    assert visits[0] == ["a?", "b?", "b"]
+    more = replace(SETTINGS, limit=100.0, memory=2 * SETTINGS.memory)
+    visits[1].clear()
+    assert measure(tmp_path, two, more)[0].status == "measured"
+
+
+def test_a_step_above_the_limit_is_kept_but_not_repeated(visits, two, tmp_path) -> None:
+    visits[1]["a"] = {"status": "measured", "seconds": 11.0, "peak": 1}
+    assert measure(tmp_path, two[:1])[0].seconds == 11.0
+    assert visits[0] == ["a?"]
+
+
+def test_a_failure_is_told_and_tried_again_next_time(visits, two, tmp_path) -> None:
+    visits[1]["a"] = {"status": "failed", "message": "ValueError: no"}
+    point = measure(tmp_path, two[:1])[0]
+    assert (point.status, point.message) == ("failed", "ValueError: no")
+    visits[1].clear()
+    assert measure(tmp_path, two[:1])[0].status == "measured"
+
+
+def test_ratios_are_those_at_the_same_grid(visits, tiny, tmp_path) -> None:
+    visits[1]["b"] = {"status": "measured", "seconds": 5.0, "peak": 1}
+    entrants = [replace(tiny, model="a"), replace(tiny, model="b"), replace(tiny, model="b", grid=2)]
+    points = measure(tmp_path, entrants)
+    assert list(relative(points, to="a").values()) == [1.0, 2.5, None]
+
+
+@pytest.mark.parametrize(
+    ("code", "late", "complaints", "status"),
+    [
+        (0, True, "", "too slow"),
+        (-9, False, "", "out of memory"),
+        (1, False, "MemoryError\n", "out of memory"),
+        (-6, False, "terminate called: std::bad_alloc\n", "out of memory"),
+        (1, False, "Traceback ...\nValueError: broken\n", "failed"),
+    ],
+)
+def test_how_a_process_ended_tells_what_happened(code, late, complaints, status) -> None:
+    assert latency._ended(code, late, complaints)["status"] == status
+
+
+def order(tiny: Entrant, **changes) -> visit.Order:
+    values = {"batch": 12, "limit": 100.0, "memory": 10**12, "threads": 1, "probe": True}
+    return visit.Order(config=tiny.config.model_dump(mode="json"), **(values | changes))
+
+
+def test_a_visit_tells_what_a_probe_foretells_and_what_a_step_takes(tiny) -> None:
+    told: list[dict] = []
+    visit.measure(order(tiny, batch=3), told.append)
+    assert [line.keys() for line in told] == [{"estimate", "estimated_peak"}, {"status", "seconds", "peak"}]
+    assert 0 < told[1]["seconds"] < 100
+
+
+def test_time_and_memory_are_foretold_from_batches_of_one_and_two(tiny, monkeypatch) -> None:
+    peaks = iter([1100, 1150])  # after a step on one image, after one on two
+    monkeypatch.setattr(visit, "peak_memory", lambda: next(peaks))
+    seconds = {1: 2.0, 2: 2.5}
+    told = visit._foretell(order(tiny), 1000, seconds.__getitem__)
+    assert told == {"estimate": 2.5 + 10 * 0.5, "estimated_peak": 150 + 10 * 50}
+
+
+@pytest.mark.parametrize(
+    ("changes", "status"),
+    [({"limit": 7.0}, "too slow"), ({"memory": 1600}, "out of memory"), ({"limit": 1.0}, "too slow")],
+)
+def test_too_much_is_refused_before_it_is_tried(tiny, monkeypatch, changes, status) -> None:
+    peaks = iter([1100, 1150])
+    monkeypatch.setattr(visit, "peak_memory", lambda: next(peaks))
+    told = visit._foretell(order(tiny, **changes), 1000, {1: 2.0, 2: 2.5}.__getitem__)
+    assert told["status"] == status
+    assert told["estimate"] > 7
+
+
+def test_memory_beyond_the_limit_is_a_result_and_not_a_crash() -> None:
+    """In a process of its own, whose limit would otherwise stay."""
+    script = (
+        "from objectspace.compare.machine import limit_memory\n"
+        "limit_memory(400_000_000)\n"
+        "try:\n    bytearray(10**9)\nexcept MemoryError:\n    print('refused')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "refused\n"
+
+
+def test_a_visit_ends_with_the_process_that_asked_for_it(tiny) -> None:
+    command = [sys.executable, "-m", "objectspace.compare.visit"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        out, _ = process.communicate(order(tiny).to_json() + "\n", timeout=100)  # which closes its standard input
+    assert process.returncode == 1
+    assert "measured" not in out
+
+
+@pytest.mark.parametrize("unable", [{"b"}, {"a", "b"}])
+def test_the_chart_marks_what_was_not_run_even_if_nothing_was(visits, two, tmp_path, unable) -> None:
+    visits[1].update({model: {"status": "out of memory"} for model in unable})
+    latency_chart(measure(tmp_path, two), tmp_path / "latency.png")
+    assert (tmp_path / "latency.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,99 @@
+"""A heap of images into a directory: memory that does not grow, disks that fill up."""
+
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from objectspace.errors import UserError
+from objectspace.io.paths import Source, sources
+from objectspace.results import decomposition
+from objectspace.results.decomposition import Decomposition, Options
+from objectspace.scene import Object, Scene
+
+
+class Finder:
+    """Finds one object in every image, in no time."""
+
+    config = SimpleNamespace(model_dump_json=lambda: "{}")
+    final = None
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def decompose(self, images: list[np.ndarray], *_: object, **__: object) -> list[Scene]:
+        return [self.scene(*image.shape[:2]) for image in images]
+
+    @staticmethod
+    def scene(height: int, width: int) -> Scene:
+        mask = np.ones((height, width), np.bool_)
+        return Scene(height, width, (Object((0, 0, width, height), (0, 0, width, height), mask=mask),))
+
+
+def run(folder: Path, out: Path, **options: Any) -> decomposition.Summary:
+    plain = {"overlays": False, "report_images": 0, "batch": 4} | options
+    work = Decomposition(out, Finder(), "finder", Options(**plain))
+    return work.run(sources([str(folder)], out), None, lambda _: None)
+
+
+def make(folder: Path, count: int) -> Path:
+    folder.mkdir()
+    Image.new("RGB", (4, 3)).save(folder / "0.png")
+    for number in range(1, count):
+        (folder / f"{number}.png").hardlink_to(folder / "0.png")
+    return folder
+
+
+def test_no_more_than_a_batch_is_ever_held(tmp_path, monkeypatch):
+    folder, original = make(tmp_path / "in", 50), Finder.decompose
+    alive: weakref.WeakSet[Source] = weakref.WeakSet()
+    most = []
+
+    def named() -> Iterator[Source]:
+        for number in range(50):
+            source = Source(str(folder / f"{number}.png"))
+            alive.add(source)
+            yield source
+
+    def counted(self: Finder, images: list[np.ndarray], *_: object, **__: object) -> list[Scene]:
+        most.append(len(alive))
+        return original(self, images)
+
+    monkeypatch.setattr(Finder, "decompose", counted)
+    options = Options(overlays=False, report_images=0, batch=4)
+    done = Decomposition(tmp_path / "out", Finder(), "finder", options).run(named(), None, lambda _: None)
+    assert done.images == 50
+    assert 4 <= max(most) <= 6
+
+
+def test_a_batch_of_large_images_is_done_before_it_is_full(tmp_path, monkeypatch):
+    monkeypatch.setattr(decomposition, "LARGEST_BATCH", 24)
+    sizes = []
+    monkeypatch.setattr(
+        Finder,
+        "decompose",
+        lambda self, images, *_, **__: sizes.append(len(images)) or [self.scene(*image.shape[:2]) for image in images],
+    )
+    run(make(tmp_path / "in", 5), tmp_path / "out")
+    assert sizes == [2, 2, 1]
+
+
+def test_a_disk_that_is_full_is_explained_and_the_rest_done_later(tmp_path, monkeypatch):
+    folder, original = make(tmp_path / "in", 12), decomposition.write_atomically
+
+    def full(path: Path, *rest: Any, **options: Any) -> None:
+        if path.name == "6.json":
+            raise OSError(28, "No space left on device", str(path))
+        original(path, *rest, **options)
+
+    monkeypatch.setattr(decomposition, "write_atomically", full)
+    with pytest.raises(UserError, match=r"6\.json: No space left.*the same command continues"):
+        run(folder, tmp_path / "out")
+    monkeypatch.setattr(decomposition, "write_atomically", original)
+    done = run(folder, tmp_path / "out")
+    assert (done.images, done.new) == (12, 8)
