@@ -40,6 +40,7 @@ TINY = (
     "phases.objects=2",
     "phases.sharpen=2",
     "training.batch=4",
+    "training.background_repeats=0",
     "training.log_every=1",
     "training.look_every=4",
     "training.look_images=4",
