@@ -13,7 +13,7 @@ from PIL import Image
 from objectspace.errors import UserError
 from objectspace.io.paths import Source, sources
 from objectspace.results import decomposition
-from objectspace.results.decomposition import Decomposition, Options
+from objectspace.results.decomposition import DecomposeOptions, Decomposition
 from objectspace.scene import Object, Scene
 
 
@@ -37,7 +37,7 @@ class Finder:
 
 def run(folder: Path, out: Path, **options: Any) -> decomposition.Summary:
     plain = {"overlays": False, "report_images": 0, "batch": 4} | options
-    work = Decomposition(out, Finder(), "finder", Options(**plain))
+    work = Decomposition(out, Finder(), "finder", DecomposeOptions(**plain))
     return work.run(sources([str(folder)], out), None, lambda _: None)
 
 
@@ -65,7 +65,7 @@ def test_no_more_than_a_batch_is_ever_held(tmp_path, monkeypatch):
         return original(self, images)
 
     monkeypatch.setattr(Finder, "decompose", counted)
-    options = Options(overlays=False, report_images=0, batch=4)
+    options = DecomposeOptions(overlays=False, report_images=0, batch=4)
     done = Decomposition(tmp_path / "out", Finder(), "finder", options).run(named(), None, lambda _: None)
     assert done.images == 50
     assert 4 <= max(most) <= 6
