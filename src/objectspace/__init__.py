@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from objectspace.recipes.recipe import Recipe
     from objectspace.scene import Scene
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Dataset", "Scene", "__version__", "create", "evaluate", "load", "train"]
 
 _ELSEWHERE = {"Dataset": "objectspace.data.dataset", "Scene": "objectspace.scene"}  # read when they are asked for
