@@ -58,7 +58,7 @@ def missing_folders(page: str, text: str) -> Wrong:
 
 def missing_modules(page: str, text: str) -> Wrong:
     """Dotted names of the package, and what `python -m` runs."""
-    for name in set(re.findall(r"(?<![/\w])objectspace(?:\.[A-Za-z_]\w*)+", text)) - {"objectspace.models"}:  # entry points
+    for name in set(re.findall(r"(?<![/\w])objectspace(?:\.[A-Za-z_]\w*)+", text)):
         if not resolves(name):
             yield f"{page}: there is no {name}"
     for name in set(re.findall(r"\bbenchmarks\.([a-z]+)", text)):
