@@ -35,7 +35,11 @@ class CountErrors:
 
 
 def iou(first: ArrayLike, second: ArrayLike) -> Floats:
-    """Intersection over union of boxes (n, 4) and (m, 4): (n, m). Two boxes without area have none in common."""
+    """Intersection over union of boxes (n, 4) and (m, 4): (n, m). Two boxes without area have none in common.
+
+    >>> iou([[0, 0, 4, 4]], [[0, 0, 4, 2], [10, 10, 12, 12]])
+    array([[0.5, 0. ]])
+    """
     a, b = as_boxes(first), as_boxes(second)
     low = np.maximum(a[:, None, :2], b[None, :, :2])
     high = np.minimum(a[:, None, 2:], b[None, :, 2:])
@@ -49,6 +53,12 @@ def paper_ap(predictions: Sequence[Prediction], truths: Sequence[ArrayLike], iou
 
     Equal scores keep their order. Without any truth there is nothing to recall and the value is NaN; with truths but no
     prediction it is 0.
+
+    >>> boxes = [[0, 0, 4, 4], [6, 0, 9, 4]]
+    >>> paper_ap([(boxes, [0.9, 0.8])], [boxes], iou=0.5)
+    1.0
+    >>> round(paper_ap([(boxes, [0.9, 0.8])], [[*boxes, [0, 8, 4, 12]]], iou=0.5), 3)  # one of three is missed
+    0.636
     """
     return _average_precision(_nearest_truths(predictions, truths), iou)
 
