@@ -37,9 +37,9 @@ from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
 from objectspace.scene import Picture, Scene
 from objectspace.training.loop import DivergedError
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 
-TARGET = 0.89  # of AP@0.5 on held-out images: when it is first reached is told
+TARGET = 0.89  # of AP@0.5 on held-out images: when it is first reached is reported
 BATCH = 16  # images taken apart at a time
 MEASURES = ("ap50", "ap", "count_error")
 RULES = {"ours": "our rule", "published": "published rule"}
@@ -50,7 +50,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Run:
-    """One row's part for one seed: a recipe that is trained, and how its model is looked at."""
+    """One row's part for one seed: a recipe that is trained, and how its model is asked for scenes."""
 
     piece: Piece
     recipe: Recipe
@@ -108,8 +108,8 @@ class Trial:
         if self.file.exists() and read_json(self.file)["data"] != str(self.data.resolve()):
             raise UserError(f"{self.file} was begun with other data: use the same, or another --out")
         for run in runs:
-            before = run.folder / "recipe.toml"
-            if before.exists() and recipe_files.dump(recipe_files.load(before)) != recipe_files.dump(run.recipe):
+            begun = (run.folder / "recipe.toml").exists()
+            if begun and recipe_files.dump(recipe_files.load_run(run.folder)) != recipe_files.dump(run.recipe):
                 raise UserError(f"{run.folder} was begun with another recipe: use the same options, or another --out")
 
 
@@ -131,7 +131,7 @@ def plan(
         for name in dict.fromkeys([WHOLE, *wanted]):
             piece = pieces[name]
             without = recipe_files.load(recipe, [*settings, f"training.seed={seed}", *piece.overrides])
-            if name == WHOLE or piece.look or _differ(whole, without):
+            if name == WHOLE or piece.decompose or _differ(whole, without):
                 runs.append(Run(piece, without, out))
             elif number == 0:
                 missing.append(piece)
@@ -156,7 +156,7 @@ def settle(run: Run, trial: Trial, say: Say) -> Result:
     result |= {"failure": failure, "measured_on": trial.measured_on}
     if failure is None:
         say(f"{run.name}: measuring")
-        result |= told(run.folder) | measure(run, trial)
+        result |= history_of(run.folder) | measure(run, trial)
     trial.note(run.name, result)
     return result
 
@@ -168,7 +168,7 @@ def _finish(run: Run, trial: Trial, say: Say) -> str | None:
         return None
     say(f"{run.name}: training")
     try:
-        ended = train(run.recipe, Options(trial.data, run.folder, resume=True), _silence)["ended"]
+        ended = train(run.recipe, RunOptions(trial.data, run.folder, resume=True), _silence)["ended"]
     except DivergedError as error:
         return str(error)
     if ended == "stopped":
@@ -189,15 +189,15 @@ def measure(run: Run, trial: Trial) -> Result:
         for start in range(0, trial.count, BATCH):
             yield from decompose(list(trial.images.images[start : min(start + BATCH, trial.count)]))
 
-    ours = scenes(partial(model.decompose, background=False, pictures=False, **run.piece.look))
+    ours = scenes(partial(model.decompose, background=False, pictures=False, **run.piece.decompose))
     published = scenes(model.decompose_published)
     report = evaluate(ours, trial.images, indices=range(trial.count), published=published).to_dict()
     prefixes = {"ours": "", "published": "published_"}
     return {rule: {name: report[f"{prefix}{name}"] for name in MEASURES} for rule, prefix in prefixes.items()}
 
 
-def told(folder: Path) -> Result:
-    """What a finished run tells of itself: minutes, minutes to the target, and the warnings of its last look."""
+def history_of(folder: Path) -> Result:
+    """What a finished run tells of itself: minutes, minutes to the target, and the warnings of its last validation."""
     state = read_json(folder / "summary.json")["state"]
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     warnings = [line["warning"] for line in lines if "warning" in line and line["step"] == state["step"]]
@@ -210,7 +210,9 @@ def minutes_to(target: float, lines: Sequence[Mapping[str, Any]]) -> float | Non
     step = next((line["step"] for line in lines if line.get("val_ap50", 0.0) >= target), None)
     if step is None or not times:
         return None
-    return float(np.interp(step, list(times), list(times.values()))) / 60  # looks fall between lines that tell the time
+    return (
+        float(np.interp(step, list(times), list(times.values()))) / 60
+    )  # validations fall between lines that tell the time
 
 
 def markdown(runs: Sequence[Run], missing: Sequence[Piece], trial: Trial) -> str:
@@ -240,7 +242,7 @@ def _cells(piece: Piece, by_seed: Mapping[int, Result | None], whole: Mapping[in
         pairs = [(result[rule], other[rule]) for seed, result in good.items() if _measured(other := whole.get(seed))]
         gaps = [[_gap(mine[name], theirs[name]) for mine, theirs in pairs] for name in MEASURES[1:]]
         cells.append("" if piece.name == WHOLE else _numbers([_mean(values) for values in gaps], "+.3f"))
-    if piece.look:
+    if piece.decompose:
         return [*cells, "as whole", "as whole"]
     for name in ("minutes", "minutes_to_target"):
         spent = [result[name] if _measured(result) else None for result in by_seed.values()]
@@ -257,7 +259,7 @@ def _notes(runs: Sequence[Run], missing: Sequence[Piece], trial: Trial, results:
         result = results.get(run.name)
         if result and result["failure"]:
             yield f"{run.piece.name}, seed {run.seed}, diverged: {result['failure']}"
-        elif _measured(result) and result["warnings"] and not run.piece.look:
+        elif _measured(result) and result["warnings"] and not run.piece.decompose:
             yield f"{run.piece.name}, seed {run.seed}, ended with the warning: {', '.join(result['warnings'])}"
     for piece in missing:
         yield f"{piece.name} was skipped: this recipe does not have it, or taking it away changes nothing"
@@ -308,7 +310,7 @@ def ablate(runs: Sequence[Run], missing: Sequence[Piece], trial: Trial, say: Say
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, help="the data set to train on; val of it is what runs look at meanwhile")
+    parser.add_argument("data", type=Path, help="the data set to train on; val of it is what runs are validated on")
     parser.add_argument("--out", type=Path, required=True, help="the directory to write; the same command continues it")
     parser.add_argument("--test", type=Path, help="the data set whose split test is measured; val of DATA by default")
     parser.add_argument("--recipe", default="space-rooms-small-fast", help="a recipe with phases")

@@ -10,9 +10,9 @@ from pathlib import Path
 from benchmarks.common import bar_plot, report
 from objectspace.data.atari import AtariSource
 from objectspace.data.generate import Source, generate
-from objectspace.data.journal import Stream
 from objectspace.data.rooms import RoomsSource
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 
 WORKERS = 2
 SOURCES: list[tuple[str, Source, int, str]] = [

@@ -10,9 +10,9 @@ from pathlib import Path
 from benchmarks.common import bar_plot, report
 from objectspace.data.dataset import Dataset
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sampler import Sampler
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 
 IMAGES, BATCH, SECONDS = 3000, 12, 5.0
 

@@ -20,7 +20,7 @@ class Piece:
     name: str
     about: str  # what is done without it
     overrides: tuple[str, ...] = ()  # of the recipe, as --set takes them; none: this recipe does not have the piece
-    look: Mapping[str, Any] = field(default_factory=dict)  # how `decompose` is called instead, on the whole's run
+    decompose: Mapping[str, Any] = field(default_factory=dict)  # how `decompose` is called instead, on the whole's run
 
     @property
     def slug(self) -> str:
@@ -28,12 +28,12 @@ class Piece:
 
     @property
     def trained(self) -> str:
-        """Whose run is looked at."""
-        return WHOLE if self.look else self.slug
+        """Whose run is measured."""
+        return WHOLE if self.decompose else self.slug
 
     @property
     def changes(self) -> tuple[str, ...]:
-        return self.overrides or tuple(f"decompose({key}={value})" for key, value in self.look.items())
+        return self.overrides or tuple(f"decompose({key}={value})" for key, value in self.decompose.items())
 
 
 def pieces_of(recipe: Recipe) -> dict[str, Piece]:
@@ -77,11 +77,11 @@ def pieces_of(recipe: Recipe) -> dict[str, Piece]:
         Piece("giving way", "cells with one box both stay", ("model.foreground.give_way=0",)),
         Piece("margin", "a glimpse ends where its box does", ("model.foreground.margin=0",)),
         Piece("stills", "components in place of stills", plain if getattr(background, "stills", 0) else ()),
-        Piece("evidence", "every cell above one half is an object; no second look either", look={"price": None}),
+        Piece("evidence", "every cell above one half is an object; no second look either", decompose={"price": None}),
         Piece(
             "second look",
             "neither what is left unexplained nor an object's outline is looked at again",
-            look={"second_look": False},
+            decompose={"second_look": False},
         ),
     )
     return {piece.name: piece for piece in pieces}

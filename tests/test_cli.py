@@ -109,6 +109,12 @@ def test_recipes_are_listed_and_printed(tmp_path: Path) -> None:
     assert run("recipes", "show", tmp_path / "mine.toml").stdout == text
 
 
+def test_an_old_key_is_taken_with_a_hint_at_its_new_name() -> None:
+    done = run("recipes", "show", "space-sprites-fast", "--set", "training.look_every=9")
+    assert "validate_every = 9" in done.stdout
+    assert done.stderr.startswith("hint: training.look_every is now called training.validate_every")
+
+
 def test_a_recipe_is_printed_in_utf_8_on_any_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     command = [sys.executable, "-m", "objectspace", "recipes", "show", "space-rooms-small", "--set", "about=Grüße 🚀"]
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")

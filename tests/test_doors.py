@@ -8,12 +8,12 @@ import pytest
 
 import objectspace
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 
 FEW = ["phases.background=2", "phases.warm=1", "phases.objects=2", "phases.sharpen=1"]
-FEW += ["training.background_repeats=0", "training.look_images=2"]
+FEW += ["training.background_repeats=0", "training.validate_images=2"]
 
 
 @pytest.fixture(scope="module")

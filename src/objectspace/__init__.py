@@ -66,11 +66,11 @@ def train(
     `recipe` is a recipe's name, a .toml file or a recipe in memory; `changes` are like `training.seed=3`. Gives the
     summary, which is also in `out`/summary.json: `ended` says how it went, `failed_starts` what went wrong before.
     """
-    from objectspace.training.run import Options
+    from objectspace.training.run import RunOptions
     from objectspace.training.run import train as run_training
 
     chosen = _recipe(recipe, changes) if isinstance(recipe, (str, Path)) else recipe
-    return run_training(chosen, Options(Path(data), Path(out), resume, minutes, restarts), print)
+    return run_training(chosen, RunOptions(Path(data), Path(out), resume, minutes, restarts), print)
 
 
 def evaluate(

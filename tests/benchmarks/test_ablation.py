@@ -15,15 +15,15 @@ from benchmarks import ablation
 from benchmarks.ablation import minutes_to, plan
 from benchmarks.pieces import WHOLE, moved, pieces_of
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.models.parts.grid import GridModel
 from objectspace.ops.schedules import Schedule
 from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
 from objectspace.training.loop import DivergedError
-from objectspace.training.run import Options
+from objectspace.training.run import RunOptions
 
 FAST = [
     name
@@ -40,9 +40,10 @@ TINY = (
     "phases.objects=2",
     "phases.sharpen=2",
     "training.batch=4",
+    "training.background_repeats=0",
     "training.log_every=1",
-    "training.look_every=4",
-    "training.look_images=4",
+    "training.validate_every=4",
+    "training.validate_images=4",
 )
 RUNS = ["warm-start-seed0", "whole-seed0"]
 
@@ -76,7 +77,7 @@ def test_there_are_recipes_to_take_pieces_from() -> None:
 def test_each_piece_is_in_the_recipe_and_gone_once_it_is_taken_away(name: str, tmp_path: Path) -> None:
     whole = recipe_files.load(name)
     runs, missing = plan(name, (), (0,), None, tmp_path)
-    trained = {run.piece.name: run.recipe for run in runs if not run.piece.look}
+    trained = {run.piece.name: run.recipe for run in runs if not run.piece.decompose}
     has_stills = whole.model.background.stills > 0  # type: ignore[attr-defined]
     assert [piece.name for piece in missing] == ([] if has_stills else ["stills"])
     assert trained.pop(WHOLE) == whole
@@ -115,18 +116,22 @@ def test_a_recipe_without_phases_has_nothing_to_take_away(tmp_path: Path) -> Non
 
 def test_pieces_of_taking_apart_are_what_decompose_can_leave_out() -> None:
     known = inspect.signature(GridModel.decompose).parameters
-    looks = [piece.look for piece in pieces_of(recipe_files.load(FAST[0])).values() if piece.look]
-    assert len(looks) == 2
-    for look in looks:
-        for key, value in look.items():
+    asked = [piece.decompose for piece in pieces_of(recipe_files.load(FAST[0])).values() if piece.decompose]
+    assert len(asked) == 2
+    for each in asked:
+        for key, value in each.items():
             assert known[key].default != value
 
 
-def test_the_time_to_the_target_is_that_of_the_first_look_that_reaches_it() -> None:
+def test_the_time_to_the_target_is_that_of_the_first_validation_that_reaches_it() -> None:
     times: list[dict[str, float]] = [{"step": step, "seconds": 3.0 * step} for step in (20, 40, 60)]
-    looks = [{"step": 25, "val_ap50": float("nan")}, {"step": 50, "val_ap50": 0.89}, {"step": 60, "val_ap50": 0.9}]
-    assert minutes_to(0.89, [*times, *looks]) == pytest.approx(2.5)
-    assert minutes_to(0.95, [*times, *looks]) is None
+    validations = [
+        {"step": 25, "val_ap50": float("nan")},
+        {"step": 50, "val_ap50": 0.89},
+        {"step": 60, "val_ap50": 0.9},
+    ]
+    assert minutes_to(0.89, [*times, *validations]) == pytest.approx(2.5)
+    assert minutes_to(0.95, [*times, *validations]) is None
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +212,7 @@ def test_with_fewer_images_finished_runs_are_only_measured_again(sprites: Path, 
 def test_a_stopped_run_goes_on(sprites: Path, again: Path, monkeypatch, capsys) -> None:
     before, train = results(again), ablation.train
 
-    def stops_early(recipe: Recipe, options: Options, say: Any) -> dict[str, Any]:
+    def stops_early(recipe: Recipe, options: RunOptions, say: Any) -> dict[str, Any]:
         return train(recipe, replace(options, minutes=0), say) | {"ended": "stopped"}
 
     shutil.rmtree(again / "runs" / "warm-start-seed0")
@@ -223,7 +228,7 @@ def test_a_stopped_run_goes_on(sprites: Path, again: Path, monkeypatch, capsys) 
 
 
 def test_a_run_that_diverged_is_named_and_the_others_go_on(sprites: Path, again: Path, monkeypatch) -> None:
-    def diverges(recipe: Recipe, options: Options, say: object) -> dict[str, Any]:
+    def diverges(recipe: Recipe, options: RunOptions, say: object) -> dict[str, Any]:
         options.run.mkdir()
         raise DivergedError("the gradient was not finite")
 
@@ -242,7 +247,7 @@ def test_a_run_that_diverged_is_named_and_the_others_go_on(sprites: Path, again:
 def test_a_piece_that_is_looked_at_in_a_diverged_whole_is_not_trained_again(sprites, tmp_path, monkeypatch) -> None:
     tried: list[str] = []
 
-    def diverges(recipe: Recipe, options: Options, say: object) -> dict[str, Any]:
+    def diverges(recipe: Recipe, options: RunOptions, say: object) -> dict[str, Any]:
         tried.append(options.run.name)
         options.run.mkdir(parents=True)
         raise DivergedError("the gradient was not finite")

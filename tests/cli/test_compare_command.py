@@ -7,8 +7,8 @@ import pytest
 
 from objectspace.config import ModelConfig
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TINY = ("--with", EXAMPLES / "tiny_model.py")

@@ -14,8 +14,8 @@ from PIL import Image
 from objectspace.cli.evaluate import evaluate, print_report
 from objectspace.data import Dataset
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.evaluation.boxes import count_errors, paper_ap
 from objectspace.evaluation.report import BoxMeasures, Report, Variant

@@ -10,8 +10,8 @@ from PIL import Image
 from pycocotools.coco import COCO
 
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 from objectspace.labels.names import read_labels
 from objectspace.models import create
 from objectspace.models.genesis import Genesis

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from objectspace import plugins
-from objectspace.compare.entrants import Entrant
+from objectspace.compare.candidates import Candidate
 from objectspace.config import ModelConfig
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 
 torch.set_num_threads(1)
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tiny_model.py"
@@ -31,8 +31,8 @@ def tiny_config() -> type[ModelConfig]:
 
 
 @pytest.fixture
-def tiny(tiny_config: type[ModelConfig]) -> Entrant:
-    return Entrant("tiny", 1, tiny_config(image_size=(32, 32), slots=3, width=4, slot_dim=4))
+def tiny(tiny_config: type[ModelConfig]) -> Candidate:
+    return Candidate("tiny", 1, tiny_config(image_size=(32, 32), slots=3, width=4, slot_dim=4))
 
 
 @pytest.fixture(autouse=True)

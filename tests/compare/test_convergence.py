@@ -10,14 +10,14 @@ import pytest
 
 from objectspace.compare import convergence
 from objectspace.compare.charts import convergence_chart
-from objectspace.compare.convergence import Curve, Look, Run, Trial, curve_of, held_out, race, recipe_for, targets
+from objectspace.compare.convergence import Curve, Run, Trial, Validation, curve_of, held_out, race, recipe_for, targets
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.training import loop, run
 from objectspace.training.loop import DivergedError
-from objectspace.training.run import Options
+from objectspace.training.run import RunOptions
 
 SHORT = 0.004  # minutes
 
@@ -38,15 +38,15 @@ def trial(sprites: Path) -> Trial:
 
 @pytest.fixture
 def runs(tiny, tmp_path) -> list[Run]:
-    entrants = [tiny, replace(tiny, model="other")]
-    return [Run(entrant, recipe_for(entrant, batch=4, seed=0), tmp_path) for entrant in entrants]
+    candidates = [tiny, replace(tiny, model="other")]
+    return [Run(candidate, recipe_for(candidate, batch=4, seed=0), tmp_path) for candidate in candidates]
 
 
 def nobody(*_: object, **__: object) -> dict:
     raise AssertionError("nothing should be trained")
 
 
-def test_all_runs_take_their_turns_and_are_looked_at_after_each(runs, trial) -> None:
+def test_all_runs_take_their_turns_and_are_validated_after_each(runs, trial) -> None:
     said: list[str] = []
     curves = race(runs, trial, said.append)
     assert [line.split()[1:3] for line in said[:4]] == [
@@ -56,10 +56,10 @@ def test_all_runs_take_their_turns_and_are_looked_at_after_each(runs, trial) -> 
         ["1/2", "other-grid1-seed0:"],
     ]
     for curve in curves:
-        assert curve.looks[0].step == 0
-        assert len(curve.looks) == 3
+        assert curve.validations[0].step == 0
+        assert len(curve.validations) == 3
         assert curve.final.seconds >= 60 * SHORT * 0.97
-        assert sorted(look.seconds for look in curve.looks) == [look.seconds for look in curve.looks]
+        assert sorted(each.seconds for each in curve.validations) == [each.seconds for each in curve.validations]
 
 
 def test_every_run_is_an_ordinary_one_with_the_papers_rates(runs, trial) -> None:
@@ -80,30 +80,39 @@ def test_a_finished_comparison_is_not_trained_again(runs, trial, monkeypatch) ->
 def test_more_minutes_go_on_with_the_same_runs(runs, trial) -> None:
     before = race(runs[:1], trial, lambda _: None)[0]
     after = race(runs[:1], replace(trial, minutes=2 * SHORT), lambda _: None)[0]
-    assert after.looks[: len(before.looks)] == before.looks
+    assert after.validations[: len(before.validations)] == before.validations
     assert after.final.step > before.final.step
 
 
-def test_a_run_that_was_killed_before_its_look_gets_it(runs, trial) -> None:
+def test_a_run_that_was_killed_before_its_validation_gets_it(runs, trial) -> None:
     race(runs[:1], trial, lambda _: None)
-    content = json.loads(runs[0].looks.read_text())
+    content = json.loads(runs[0].measured.read_text())
     lost = content["looks"].pop()
-    runs[0].looks.write_text(json.dumps(content))
+    runs[0].measured.write_text(json.dumps(content))
     race(runs[:1], trial, lambda _: None)
     assert curve_of(runs[0]).final.step == lost["step"]
 
 
 def test_other_settings_are_refused_in_the_same_directory(runs, trial) -> None:
     race(runs[:1], replace(trial, turns=1), lambda _: None)
-    changed = Run(runs[0].entrant, recipe_for(runs[0].entrant, batch=5, seed=0), runs[0].out)
+    changed = Run(runs[0].candidate, recipe_for(runs[0].candidate, batch=5, seed=0), runs[0].out)
     with pytest.raises(UserError, match="begun with another recipe"):
         race([changed], trial, lambda _: None)
     with pytest.raises(UserError, match="begun with another images"):
         race(runs[:1], replace(trial, count=3), lambda _: None)
 
 
+def test_a_comparison_that_an_earlier_version_began_goes_on(runs, trial) -> None:
+    race(runs[:1], replace(trial, turns=1), lambda _: None)
+    content = json.loads(runs[0].measured.read_text())
+    content["recipe"] = content["recipe"].replace("validate_every", "look_every")
+    runs[0].measured.write_text(json.dumps(content))
+    (curve,) = race(runs[:1], trial, lambda _: None)
+    assert len(curve.validations) == 3
+
+
 def test_a_signal_stops_the_comparison(runs, trial, monkeypatch) -> None:
-    def stopped(recipe: object, options: Options, say: object) -> dict:
+    def stopped(recipe: object, options: RunOptions, say: object) -> dict:
         return {"ended": "stopped"}
 
     monkeypatch.setattr(convergence, "train", stopped)
@@ -119,13 +128,13 @@ def test_without_held_out_images_there_is_nothing_to_measure(tmp_path) -> None:
 
 def test_a_run_has_arrived_near_the_best_of_its_grid(tiny, tmp_path) -> None:
     def curve(model: str, grid: int, *errors: float) -> Curve:
-        looks = tuple(Look(number, 60.0 * number, error) for number, error in enumerate(errors))
-        return Curve(replace(tiny, model=model, grid=grid), looks)
+        reached = tuple(Validation(number, 60.0 * number, error) for number, error in enumerate(errors))
+        return Curve(replace(tiny, model=model, grid=grid), reached)
 
     curves = [curve("a", 4, 100, 54, 50), curve("b", 4, 100, 90, 80), curve("b", 8, 30, 20)]
     goals = targets(curves)
     assert goals == {4: pytest.approx(55), 8: pytest.approx(22)}
-    assert [each.minutes_to(goals[each.entrant.grid]) for each in curves] == [1.0, None, 1.0]
+    assert [each.minutes_to(goals[each.candidate.grid]) for each in curves] == [1.0, None, 1.0]
     convergence_chart(curves, tmp_path / "convergence.png")
     assert (tmp_path / "convergence.png").read_bytes().startswith(b"\x89PNG")
 
@@ -149,11 +158,11 @@ def test_a_run_that_fails_is_named_and_the_others_go_on(runs, trial, monkeypatch
     monkeypatch.setattr(convergence, "train", fails_for_the_first)
     first, second = race(runs, trial, lambda _: None)
     assert first.failure == failure
-    assert len(first.looks) == 1
+    assert len(first.validations) == 1
     assert second.failure is None
-    assert len(second.looks) == 3
-    convergence_chart([first, second, Curve(runs[0].entrant, (), "out of memory")], tmp_path / "chart.png")
-    assert targets([Curve(runs[0].entrant, (), "out of memory")]) == {}
+    assert len(second.validations) == 3
+    convergence_chart([first, second, Curve(runs[0].candidate, (), "out of memory")], tmp_path / "chart.png")
+    assert targets([Curve(runs[0].candidate, (), "out of memory")]) == {}
 
 
 def test_another_error_is_not_hidden(runs, trial, monkeypatch) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from objectspace.compare import latency, visit
+from objectspace.compare.candidates import Candidate
 from objectspace.compare.charts import latency_chart
-from objectspace.compare.entrants import Entrant
 from objectspace.compare.latency import Settings, measure_all, relative
 
 SETTINGS = Settings(batch=12, repeats=2, limit=10.0, memory=10**9, threads=1)
@@ -22,20 +22,20 @@ def visits(monkeypatch):
     asked: list[str] = []
     answers: dict[str, dict] = {}
 
-    def answer(entrant, settings, probe):
-        asked.append(f"{entrant.model}{'?' if probe else ''}")
-        return dict(answers.get(entrant.model, GOOD))
+    def answer(candidate, settings, probe):
+        asked.append(f"{candidate.model}{'?' if probe else ''}")
+        return dict(answers.get(candidate.model, GOOD))
 
     monkeypatch.setattr(latency, "_visit", answer)
     return asked, answers
 
 
-def measure(tmp_path: Path, entrants: list[Entrant], settings: Settings = SETTINGS):
-    return measure_all(entrants, settings, tmp_path / "latency.jsonl", lambda _: None)
+def measure(tmp_path: Path, candidates: list[Candidate], settings: Settings = SETTINGS):
+    return measure_all(candidates, settings, tmp_path / "latency.jsonl", lambda _: None)
 
 
 @pytest.fixture
-def two(tiny: Entrant) -> list[Entrant]:
+def two(tiny: Candidate) -> list[Candidate]:
     return [replace(tiny, model="a"), replace(tiny, model="b")]
 
 
@@ -96,8 +96,8 @@ def test_a_failure_is_told_and_tried_again_next_time(visits, two, tmp_path) -> N
 
 def test_ratios_are_those_at_the_same_grid(visits, tiny, tmp_path) -> None:
     visits[1]["b"] = {"status": "measured", "seconds": 5.0, "peak": 1}
-    entrants = [replace(tiny, model="a"), replace(tiny, model="b"), replace(tiny, model="b", grid=2)]
-    points = measure(tmp_path, entrants)
+    candidates = [replace(tiny, model="a"), replace(tiny, model="b"), replace(tiny, model="b", grid=2)]
+    points = measure(tmp_path, candidates)
     assert list(relative(points, to="a").values()) == [1.0, 2.5, None]
 
 
@@ -115,24 +115,24 @@ def test_how_a_process_ended_tells_what_happened(code, late, complaints, status)
     assert latency._ended(code, late, complaints)["status"] == status
 
 
-def order(tiny: Entrant, **changes) -> visit.Order:
+def order(tiny: Candidate, **changes) -> visit.Order:
     values = {"batch": 12, "limit": 100.0, "memory": 10**12, "threads": 1, "probe": True}
     return visit.Order(config=tiny.config.model_dump(mode="json"), **(values | changes))
 
 
-def test_a_visit_tells_what_a_probe_foretells_and_what_a_step_takes(tiny) -> None:
-    told: list[dict] = []
-    visit.measure(order(tiny, batch=3), told.append)
-    assert [line.keys() for line in told] == [{"estimate", "estimated_peak"}, {"status", "seconds", "peak"}]
-    assert 0 < told[1]["seconds"] < 100
+def test_a_visit_reports_what_a_probe_estimates_and_what_a_step_takes(tiny) -> None:
+    reported: list[dict] = []
+    visit.measure(order(tiny, batch=3), reported.append)
+    assert [line.keys() for line in reported] == [{"estimate", "estimated_peak"}, {"status", "seconds", "peak"}]
+    assert 0 < reported[1]["seconds"] < 100
 
 
-def test_time_and_memory_are_foretold_from_batches_of_one_and_two(tiny, monkeypatch) -> None:
+def test_time_and_memory_are_estimated_from_batches_of_one_and_two(tiny, monkeypatch) -> None:
     peaks = iter([1100, 1150])  # after a step on one image, after one on two
     monkeypatch.setattr(visit, "peak_memory", lambda: next(peaks))
     seconds = {1: 2.0, 2: 2.5}
-    told = visit._foretell(order(tiny), 1000, seconds.__getitem__)
-    assert told == {"estimate": 2.5 + 10 * 0.5, "estimated_peak": 150 + 10 * 50}
+    reported = visit._estimate(order(tiny), 1000, seconds.__getitem__)
+    assert reported == {"estimate": 2.5 + 10 * 0.5, "estimated_peak": 150 + 10 * 50}
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_time_and_memory_are_foretold_from_batches_of_one_and_two(tiny, monkeypa
 def test_too_much_is_refused_before_it_is_tried(tiny, monkeypatch, changes, status) -> None:
     peaks = iter([1100, 1150])
     monkeypatch.setattr(visit, "peak_memory", lambda: next(peaks))
-    told = visit._foretell(order(tiny, **changes), 1000, {1: 2.0, 2: 2.5}.__getitem__)
-    assert told["status"] == status
-    assert told["estimate"] > 7
+    reported = visit._estimate(order(tiny, **changes), 1000, {1: 2.0, 2: 2.5}.__getitem__)
+    assert reported["status"] == status
+    assert reported["estimate"] > 7
 
 
 def test_memory_beyond_the_limit_is_a_result_and_not_a_crash() -> None:

@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 
 from objectspace.compare import measures
-from objectspace.compare.contestants import Contestant, find, find_all, short_names
 from objectspace.compare.convergence import recipe_for
-from objectspace.compare.table import Entry, cells, latex, markdown, notes, rows_of
+from objectspace.compare.table import MeasuredModel, cells, latex, markdown, notes, rows_of
+from objectspace.compare.trained import TrainedModel, find, find_all, short_names
 from objectspace.errors import UserError
 from objectspace.models import create
 from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
 
 
-def contestant(name: str, group: str = "g", seed: int = 0, **rest: object) -> Contestant:
+def trained(name: str, group: str = "g", seed: int = 0, **rest: object) -> TrainedModel:
     values = {"kind": "space", "capacity": "64+5", "size": (128, 128)} | rest
-    return Contestant(name, Path(name), group=group, seed=seed, **values)
+    return TrainedModel(name, Path(name), group=group, seed=seed, **values)
 
 
-def entry(ap50: float | None, name: str = "a", **rest: object) -> Entry:
+def entry(ap50: float | None, name: str = "a", **rest: object) -> MeasuredModel:
     numbers = {"ap50": ap50, "projected_ap50": 0.25, "count_error": 0.125, "mse": 12.34}
-    return Entry(contestant(name, **rest), "rooms", numbers)
+    return MeasuredModel(trained(name, **rest), "rooms", numbers)
 
 
 def test_runs_that_differ_in_their_seed_become_a_row_with_mean_and_deviation() -> None:
@@ -37,7 +37,7 @@ def test_runs_that_differ_in_their_seed_become_a_row_with_mean_and_deviation() -
 
 def test_by_the_published_rule_the_count_is_another_too() -> None:
     numbers = {"ap50": 0.9, "count_error": 0.05, "published_ap50": 0.8, "published_count_error": 0.2, "mse": 3.0}
-    (row,) = rows_of([Entry(contestant("a"), "rooms", numbers)])
+    (row,) = rows_of([MeasuredModel(trained("a"), "rooms", numbers)])
     assert cells(row, "published")[3:6] == ["0.800", "-", "0.200"]
     assert cells(row, "published")[-1] == "3.0"
     assert "the published rule" in notes([row], "published")[0]
@@ -98,7 +98,7 @@ def make_run(folder: Path, recipe: Recipe, **summary: object) -> Path:
     return folder
 
 
-def found(name: object) -> Contestant:
+def found(name: object) -> TrainedModel:
     with ExitStack() as stack:
         return find(str(name), stack)
 
@@ -165,7 +165,7 @@ def test_a_model_is_measured_once_for_the_same_weights_and_data(recipe, sprites,
         asked.append((dataset.split, limit))
         return measure(model, dataset, limit)
 
-    def numbers(who: Contestant, split: str = "test", limit: int | None = None) -> dict:
+    def numbers(who: TrainedModel, split: str = "test", limit: int | None = None) -> dict:
         return measures.measured(who, sprites, split, limit, tmp_path / "cache")
 
     monkeypatch.setattr(measures, "measure_model", noted)

@@ -5,7 +5,7 @@ import pytest
 
 from objectspace.data.atari.agreement import attributes_of, rates
 from objectspace.data.atari.modes import Sighting
-from objectspace.data.atari.truth import Judge, Truth, agree, shows_something, visible
+from objectspace.data.atari.truth import Judge, ScreenTruth, agree, shows_something, visible
 from objectspace.data.sample import Box
 
 JUDGE = Judge(
@@ -24,7 +24,7 @@ def screen_with(*boxes: Box) -> np.ndarray:
     return screen
 
 
-def judged(ram: list[Sighting], vision: list[Sighting]) -> Truth:
+def judged(ram: list[Sighting], vision: list[Sighting]) -> ScreenTruth:
     return agree(screen_with(*(item.box for item in ram + vision)), ram, vision, JUDGE)
 
 
@@ -119,22 +119,22 @@ def test_a_box_round_one_pixel_or_round_a_plain_thing_shows_something() -> None:
     assert shows_something(screen, (80, 80, 90, 90))
 
 
-def record(game: str, truth: Truth) -> dict[str, object]:
+def record(game: str, truth: ScreenTruth) -> dict[str, object]:
     return {"image": {"game": game} | attributes_of(truth), "objects": [{}] * (truth.agreed + truth.alone)}
 
 
 def test_the_rate_is_what_both_see_of_what_either_sees() -> None:
-    records = [record("Pong", Truth((), 3, 4, 2, 1)), record("Pong", Truth((), 1, 1, 1, 0))]
+    records = [record("Pong", ScreenTruth((), 3, 4, 2, 1)), record("Pong", ScreenTruth((), 1, 1, 1, 0))]
     pong = rates(records)["Pong"]
     assert pong["rate"] == round(3 / 6, 4)  # 4 + 5 sightings, 3 of them pairs
     assert (pong["images"], pong["objects"], pong["alone"], pong["modes"]) == (2, 4, 1, ["ram", "vision"])
 
 
 def test_an_image_with_one_mode_does_not_count_for_the_rate() -> None:
-    records = [record("Pong", Truth((), 2, 2, 2, 0)), record("Pong", Truth((), 9, None, 0, 9))]
+    records = [record("Pong", ScreenTruth((), 2, 2, 2, 0)), record("Pong", ScreenTruth((), 9, None, 0, 9))]
     assert (rates(records)["Pong"]["rate"], rates(records)["Pong"]["compared"]) == (1.0, 1)
 
 
 def test_a_game_with_one_mode_has_no_rate_and_says_which() -> None:
-    alone = rates([record("TimePilot", Truth((), None, 5, 0, 5))])["TimePilot"]
+    alone = rates([record("TimePilot", ScreenTruth((), None, 5, 0, 5))])["TimePilot"]
     assert (alone["rate"], alone["modes"], alone["objects"]) == (None, ["vision"], 5)

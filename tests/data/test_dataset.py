@@ -8,8 +8,8 @@ from PIL import Image
 
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.geometry import rle
 

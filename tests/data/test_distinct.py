@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sample import Sample
+from objectspace.data.streams import Stream
 
 
 class Letters:

@@ -14,10 +14,10 @@ from pycocotools.coco import COCO
 
 from objectspace.data.dataset import Dataset
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sample import Problem, Sample, TrueObject
 from objectspace.data.sprites import SpritesSource
 from objectspace.data.store import to_record
+from objectspace.data.streams import Stream
 from objectspace.data.workers import only_one
 from objectspace.errors import UserError
 

@@ -11,8 +11,8 @@ from PIL import Image
 from helpers.writers import convert
 from objectspace.data import Dataset
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sample import Sample, TrueObject
+from objectspace.data.streams import Stream
 from objectspace.reports.pictures import contact_sheet
 
 

@@ -10,8 +10,8 @@ import pytest
 from helpers.known import Known, perfect
 from objectspace.data import Dataset
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 from objectspace.evaluation.evaluate import evaluate
 from objectspace.evaluation.report import BoxMeasures, Report
 from objectspace.scene import Object, Scene

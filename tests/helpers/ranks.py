@@ -20,7 +20,7 @@ from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop, run
 from objectspace.training.distributed import connect, share_of
 from objectspace.training.monitor import ADVICE, Watch
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 from objectspace.training.step import take_step
 
 RANK = int(os.environ.get("RANK", "0"))
@@ -29,7 +29,7 @@ RANK = int(os.environ.get("RANK", "0"))
 def gradients(recipe: Recipe, data: Path, out: Path) -> dict[str, torch.Tensor]:
     """The gradient of the first batch in float64, of posterior means and with batch norm's running averages."""
     fabric = connect("cpu", 1, 1, "64-true")
-    options = Options(data, out, precision="64-true")
+    options = RunOptions(data, out, precision="64-true")
     start = run._start(recipe, fabric, 0, *run._open_data(recipe, options, print), options, fresh=True)
     start.objective.eval()
     processes = fabric.world_size
@@ -51,7 +51,7 @@ def whole_run(recipe: Recipe, data: Path, out: Path) -> dict[str, Any]:
 
     run._finish = keep
     try:
-        return train(recipe, Options(data, out / "whole"), print)
+        return train(recipe, RunOptions(data, out / "whole"), print)
     finally:
         run._finish = finish
 
@@ -67,14 +67,14 @@ def signal_to_the_last(recipe: Recipe, data: Path, out: Path) -> dict[str, Any]:
 
     loop.take_step = interrupted
     try:
-        return train(recipe, Options(data, out / "signal"), print)
+        return train(recipe, RunOptions(data, out / "signal"), print)
     finally:
         loop.take_step = step
 
 
 def clocks_apart(recipe: Recipe, data: Path, out: Path) -> dict[str, Any]:
     """A run whose time is up for the first process only."""
-    return train(recipe, Options(data, out / "late", minutes=1e-4 if RANK == 0 else 1e4), print)
+    return train(recipe, RunOptions(data, out / "late", minutes=1e-4 if RANK == 0 else 1e4), print)
 
 
 def collapse_of_the_first(recipe: Recipe, data: Path, out: Path) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def collapse_of_the_first(recipe: Recipe, data: Path, out: Path) -> dict[str, An
 
     Watch.look = look
     try:
-        return train(recipe, Options(data, out / "collapse", restarts=1), print)
+        return train(recipe, RunOptions(data, out / "collapse", restarts=1), print)
     finally:
         Watch.look = watch
 
@@ -95,7 +95,7 @@ def collapse_of_the_first(recipe: Recipe, data: Path, out: Path) -> dict[str, An
 def refused(recipe: Recipe, data: Path, out: Path) -> str:
     """What every process is told when the run cannot be made."""
     try:
-        train(recipe, Options(data, out / "refused"), print)
+        train(recipe, RunOptions(data, out / "refused"), print)
     except UserError as error:
         return str(error)
     return ""

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from objectspace.data import Dataset
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.evaluation.evaluate import evaluate
 from objectspace.models import Iodine, SceneModel, create, load

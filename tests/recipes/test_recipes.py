@@ -1,6 +1,7 @@
 import math
 import re
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from objectspace.errors import UserError
 from objectspace.models.space import SpaceConfig
 from objectspace.ops.schedules import Schedule
 from objectspace.recipes import files as recipe_files
+from objectspace.recipes.files import RenamedKeyWarning
 from objectspace.recipes.recipe import Recipe
 
 PAPER = ["space-atari-joint10", "space-riverraid", "space-rooms-large", "space-rooms-small", "space-spaceinvaders"]
@@ -195,6 +197,32 @@ def test_gradients_may_be_left_unclipped(tmp_path: Path) -> None:
     assert recipe.training.clip == math.inf
     (tmp_path / "mine.toml").write_text(recipe_files.dump(recipe), encoding="utf-8")
     assert recipe_files.load(tmp_path / "mine.toml") == recipe
+
+
+def test_an_old_key_is_read_and_its_new_name_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text("[training]\nlook_every = 7\nvalidate_images = 3\n")
+    with pytest.warns(RenamedKeyWarning, match=r"training\.look_every is now called training\.validate_every") as said:
+        recipe = recipe_files.load(path)
+    assert len(said) == 1
+    assert (recipe.training.validate_every, recipe.training.validate_images) == (7, 3)
+    with pytest.warns(RenamedKeyWarning, match=r"training\.look_images is now called training\.validate_images"):
+        changed = recipe_files.load("space-rooms-small", ["training.look_images=5"])
+    assert changed.training.validate_images == 5
+    assert "look_" not in recipe_files.dump(changed)
+
+
+def test_an_old_key_in_what_nobody_typed_is_read_in_silence(tmp_path: Path) -> None:
+    (tmp_path / "recipe.toml").write_text("[training]\nlook_every = 7\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert recipe_files.load_run(tmp_path).training.validate_every == 7
+        assert recipe_files.parse("[training]\nlook_images = 9\n", "card.json").training.validate_images == 9
+
+
+def test_a_key_by_its_old_and_its_new_name_is_refused() -> None:
+    with pytest.raises(UserError, match=r"mine\.toml: training\.look_every is the old name of training\."):
+        recipe_files.build({"training": {"look_every": 1, "validate_every": 2}}, "mine.toml")
 
 
 def test_an_unknown_recipe_names_the_nearest() -> None:

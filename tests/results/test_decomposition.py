@@ -15,7 +15,7 @@ from objectspace.errors import UserError
 from objectspace.io.paths import Source, sources
 from objectspace.models import create
 from objectspace.results import decomposition
-from objectspace.results.decomposition import Decomposition, Options, bare
+from objectspace.results.decomposition import DecomposeOptions, Decomposition, bare
 from objectspace.scene import Object, Scene
 from oracle.mixtures import small_genesis, small_iodine
 from oracle.small import small_config, small_model
@@ -42,7 +42,7 @@ class Finder:
 
 def run(folder: Path, out: Path, **options: Any) -> decomposition.Summary:
     plain = {"overlays": False, "report_images": 0, "batch": 4} | options
-    work = Decomposition(out, Finder(), "finder", Options(**plain))
+    work = Decomposition(out, Finder(), "finder", DecomposeOptions(**plain))
     return work.run(sources([str(folder)], out), None, lambda _: None)
 
 
@@ -70,7 +70,7 @@ def test_no_more_than_a_batch_is_ever_held(tmp_path, monkeypatch):
         return original(self, images)
 
     monkeypatch.setattr(Finder, "decompose", counted)
-    options = Options(overlays=False, report_images=0, batch=4)
+    options = DecomposeOptions(overlays=False, report_images=0, batch=4)
     done = Decomposition(tmp_path / "out", Finder(), "finder", options).run(named(), None, lambda _: None)
     assert done.images == 50
     assert 4 <= max(most) <= 6

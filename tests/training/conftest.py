@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from objectspace.data.generate import generate
-from objectspace.data.journal import Stream
 from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
 from objectspace.recipes.files import build, dump
 from objectspace.recipes.recipe import Recipe
 
@@ -35,7 +35,7 @@ TINY = {
             "component_decoder_channels": [4],
         },
     },
-    "training": {"steps": 12, "batch": 4, "log_every": 1, "look_every": 6, "look_images": 4, "save_every": 4},
+    "training": {"steps": 12, "batch": 4, "log_every": 1, "validate_every": 6, "validate_images": 4, "save_every": 4},
 }
 
 

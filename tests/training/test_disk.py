@@ -14,8 +14,8 @@ from objectspace.errors import UserError
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import checkpoint, directory
 from objectspace.training.checkpoint import Checkpoint, load_newest, save, steps
-from objectspace.training.journal import Journal
-from objectspace.training.run import Options, train
+from objectspace.training.log import MetricsLog
+from objectspace.training.run import RunOptions, train
 
 QUIET = lambda line: None  # noqa: E731
 
@@ -58,11 +58,11 @@ def test_a_run_that_finds_no_room_says_so_and_goes_on_later_with_the_same_bits(
 
     monkeypatch.setattr(checkpoint, "_write", full)
     with pytest.raises(UserError, match=r"No space left on device; the one of step 4 is whole.*--resume"):
-        train(tiny, Options(sprites, run), QUIET)
+        train(tiny, RunOptions(sprites, run), QUIET)
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["00000004"]
     monkeypatch.undo()
-    train(tiny, Options(sprites, run, resume=True), QUIET)
-    train(tiny, Options(sprites, tmp_path / "whole"), QUIET)
+    train(tiny, RunOptions(sprites, run, resume=True), QUIET)
+    train(tiny, RunOptions(sprites, tmp_path / "whole"), QUIET)
     first, second = (load_file(path / "model" / "model.safetensors") for path in (run, tmp_path / "whole"))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
@@ -71,9 +71,9 @@ def test_weights_that_find_no_room_leave_nothing_half_written(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(checkpoint, "_write", lambda folder, content: folder.mkdir())
-    monkeypatch.setattr(Journal, "picture", lambda *arguments: None)
+    monkeypatch.setattr(MetricsLog, "picture", lambda *arguments: None)
     with no_file_above(30_000), pytest.raises(UserError, match=r"cannot write into .*--resume"):
-        train(tiny, Options(sprites, tmp_path / "run"), QUIET)
+        train(tiny, RunOptions(sprites, tmp_path / "run"), QUIET)
     assert [path.name for path in (tmp_path / "run" / "model").iterdir()] == ["config.json"]
 
 
@@ -84,10 +84,10 @@ def test_a_place_that_cannot_be_written_is_refused_before_training(
     (tmp_path / "file").write_text("")
     for run in (tmp_path / "file", tmp_path / "file" / "run"):
         with pytest.raises(UserError, match="cannot write into"):
-            train(tiny, Options(sprites, run, resume=resume), QUIET)
+            train(tiny, RunOptions(sprites, run, resume=resume), QUIET)
     monkeypatch.setattr(directory, "SPARE_BYTES", 10**18)
     with pytest.raises(UserError, match=r"only .* MB are free"):
-        train(tiny, Options(sprites, tmp_path / "run", resume=resume), QUIET)
+        train(tiny, RunOptions(sprites, tmp_path / "run", resume=resume), QUIET)
 
 
 def test_damaged_checkpoints_do_not_push_out_whole_ones(tmp_path: Path) -> None:
@@ -101,13 +101,13 @@ def test_damaged_checkpoints_do_not_push_out_whole_ones(tmp_path: Path) -> None:
     assert steps(tmp_path) == [1, 3]
 
 
-def test_the_journal_goes_on_where_the_checkpoint_is(tmp_path: Path) -> None:
-    with Journal(tmp_path, 0) as journal:
+def test_the_log_goes_on_where_the_checkpoint_is(tmp_path: Path) -> None:
+    with MetricsLog(tmp_path, 0) as log:
         for step in range(1, 6):
-            journal.note(step, {"loss": step / 2})
+            log.write(step, {"loss": step / 2})
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 6, "lo')  # torn by a kill
-    with Journal(tmp_path, 3) as journal:
-        journal.note(4, {"loss": 9.0})
+    with MetricsLog(tmp_path, 3) as log:
+        log.write(4, {"loss": 9.0})
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [(line["step"], line["loss"]) for line in lines] == [(1, 0.5), (2, 1.0), (3, 1.5), (4, 9.0)]

@@ -19,7 +19,12 @@ from safetensors.torch import load_file
 STEPS, KILLS = 30, 10  # the killed processes take some ten steps in all; this one may be slow to kill
 PATIENCE = 120.0  # seconds that a busy machine may take for one thing
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
-CHANGES = (f"training.steps={STEPS}", "training.save_every=1", "training.look_every=15", "training.look_images=2")
+CHANGES = (
+    f"training.steps={STEPS}",
+    "training.save_every=1",
+    "training.validate_every=15",
+    "training.validate_images=2",
+)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import ladder, loop
 from objectspace.training.leftover import compact_regions
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 from objectspace.training.rungs import rungs
 
 SIDE = 32
@@ -83,7 +83,7 @@ def climbing(tiny: Recipe) -> Recipe:
         "fraction": 4,
     }
     content["anneal"] |= {"unknown": 0.1}
-    content["training"] |= {"ladder": 120, "batch": 12, "look_images": 24, "log_every": 100}
+    content["training"] |= {"ladder": 120, "batch": 12, "validate_images": 24, "log_every": 100}
     return build(content, "the ladder's recipe")
 
 
@@ -167,7 +167,7 @@ def test_a_run_climbs_once_and_resumes_to_the_bit(
     quick: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
-    train(quick, Options(sprites, tmp_path / "whole"), said.append)
+    train(quick, RunOptions(sprites, tmp_path / "whole"), said.append)
     record = json.loads((tmp_path / "whole" / "ladder.json").read_text())
     assert any(line.startswith(f"background: {record['chosen']}: ") for line in said)
     take_step = loop.take_step
@@ -179,17 +179,17 @@ def test_a_run_climbs_once_and_resumes_to_the_bit(
 
     monkeypatch.setattr(loop, "take_step", dying)
     with pytest.raises(RuntimeError, match="killed"):
-        train(quick, Options(sprites, tmp_path / "torn"), QUIET)
+        train(quick, RunOptions(sprites, tmp_path / "torn"), QUIET)
     monkeypatch.setattr(loop, "take_step", take_step)
     monkeypatch.setattr(ladder, "climb", None)  # whoever calls it now fails
-    train(quick, Options(sprites, tmp_path / "torn", resume=True), QUIET)
+    train(quick, RunOptions(sprites, tmp_path / "torn", resume=True), QUIET)
     first, second = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "torn"))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
 def test_a_run_and_its_card_have_the_chosen_background(quick: Recipe, sprites: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    train(quick, Options(sprites, run), QUIET)
+    train(quick, RunOptions(sprites, run), QUIET)
     record = json.loads((run / "ladder.json").read_text())
     model = objectspace.load(run / "model")
     assert model.config.background.model_dump(mode="json") == record["background"]
@@ -206,7 +206,7 @@ def test_a_run_and_its_card_have_the_chosen_background(quick: Recipe, sprites: P
 
 
 def test_a_recipe_may_fix_its_background(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
-    train(tiny, Options(sprites, tmp_path / "run"), QUIET)
+    train(tiny, RunOptions(sprites, tmp_path / "run"), QUIET)
     assert not (tmp_path / "run" / "ladder.json").exists()
     assert objectspace.load(tmp_path / "run" / "model").config.background == tiny.model.background
 

@@ -16,12 +16,12 @@ from objectspace.recipes.recipe import Recipe
 from objectspace.scene import Component, Scene
 from objectspace.training import loop
 from objectspace.training.monitor import PATIENCE, Watch, vitals
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 from oracle.mixtures import SMALL_IODINE
 from oracle.small import SMALL_BACKGROUND
 
 QUIET = lambda line: None  # noqa: E731
-TRAINING = {"steps": 8, "batch": 4, "log_every": 1, "look_every": 4, "look_images": 4, "save_every": 3}
+TRAINING = {"steps": 8, "batch": 4, "log_every": 1, "validate_every": 4, "validate_images": 4, "save_every": 3}
 MODELS: dict[str, dict[str, Any]] = {
     "genesis": {**SMALL_BACKGROUND, "kind": "genesis", "components": 3, "geco": {"goal": 0.1, "smoothing": 0.5}},
     "iodine": {**SMALL_IODINE, "kind": "iodine"},
@@ -41,7 +41,7 @@ def test_a_resumed_run_ends_with_the_same_bits(
     recipe: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, torn = tmp_path / "whole", tmp_path / "torn"
-    summary = train(recipe, Options(sprites, whole), QUIET)
+    summary = train(recipe, RunOptions(sprites, whole), QUIET)
     assert (summary["ended"], summary["state"]["skipped"]) == ("finished", 0)
     lines = [json.loads(line) for line in (whole / "metrics.jsonl").read_text().splitlines()]
     assert {"val_ap50", "val_mse", "val_objects", "loss", "mse", "objects"} <= {key for line in lines for key in line}
@@ -55,9 +55,9 @@ def test_a_resumed_run_ends_with_the_same_bits(
 
     monkeypatch.setattr(loop, "take_step", dying)
     with pytest.raises(RuntimeError, match="killed"):
-        train(recipe, Options(sprites, torn), QUIET)
+        train(recipe, RunOptions(sprites, torn), QUIET)
     monkeypatch.setattr(loop, "take_step", take_step)
-    train(recipe, Options(sprites, torn, resume=True), QUIET)
+    train(recipe, RunOptions(sprites, torn, resume=True), QUIET)
     first, second = weights(whole), weights(torn)
     assert first.keys() == second.keys()
     assert all(torch.equal(first[name], second[name]) for name in first)
@@ -78,14 +78,14 @@ def test_a_skipped_step_leaves_the_weight_of_the_kl_alone(
 
     monkeypatch.setattr(loop, "to_images", poisoned)
     monkeypatch.setattr(Genesis, "after_step", lambda self, terms: (seen.append(terms), after_step(self, terms)))
-    summary = train(build(content, "poisoned"), Options(sprites, tmp_path / "run"), QUIET)
+    summary = train(build(content, "poisoned"), RunOptions(sprites, tmp_path / "run"), QUIET)
     assert (summary["state"]["skipped"], len(seen)) == (1, 2)
     assert weights(tmp_path / "run")["beta"].isfinite()
 
 
 def test_mixed_precision_trains_them(recipe: Recipe, sprites: Path, tmp_path: Path) -> None:
     short = recipe.model_copy(update={"training": recipe.training.model_copy(update={"steps": 2})})
-    summary = train(short, Options(sprites, tmp_path / "run", precision="bf16-mixed"), QUIET)
+    summary = train(short, RunOptions(sprites, tmp_path / "run", precision="bf16-mixed"), QUIET)
     assert (summary["ended"], summary["state"]["skipped"]) == ("finished", 0)
 
 
@@ -94,8 +94,8 @@ def test_one_component_that_draws_all_is_a_collapse(recipe: Recipe) -> None:
     dead = Scene(8, 8, components=(Component(everything, box=(0, 0, 8, 8)), Component(nothing), Component(nothing)))
     halves = replace(dead, components=(Component(everything.copy(), box=(0, 0, 8, 8)),) * 2)
     watch = Watch(recipe.model.cells, recipe.model.collapses, 0)
-    assert not any(watch.look(step, vitals([halves])) for step in range(PATIENCE + 1))
-    found = [watch.look(step, vitals([dead])) for step in range(PATIENCE)]
+    assert not any(watch.check(step, vitals([halves])) for step in range(PATIENCE + 1))
+    found = [watch.check(step, vitals([dead])) for step in range(PATIENCE)]
     assert [collapse.name for collapse in found[-1]] == ["one-component"]
     assert found[-1][0].fatal
     assert "model.sigma" in found[-1][0].advice

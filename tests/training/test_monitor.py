@@ -23,8 +23,8 @@ WELL = Vitals(objects=6, coverage=0.2, duplicates=0.1, largest_component=0.6, co
 )
 def test_a_collapse_is_named_once_when_it_has_lasted(change: dict, name: str, fatal: bool) -> None:
     watch, ill = Watch(64, OF_CELLS, grace=100), replace(WELL, **change)
-    assert watch.look(50, ill) == [], "too early to tell"
-    seen = [watch.look(100 + step, ill) for step in range(PATIENCE + 2)]
+    assert watch.check(50, ill) == [], "too early to tell"
+    seen = [watch.check(100 + step, ill) for step in range(PATIENCE + 2)]
     assert [len(found) for found in seen] == [0] * (PATIENCE - 1) + [1, 0, 0]
     assert seen[PATIENCE - 1][0].name == name
     assert seen[PATIENCE - 1][0].fatal == fatal
@@ -32,7 +32,7 @@ def test_a_collapse_is_named_once_when_it_has_lasted(change: dict, name: str, fa
 
 def test_a_model_of_components_only_is_lost_when_one_of_them_draws_everything() -> None:
     watch, ill = Watch(0, frozenset({"one-component"}), grace=0), replace(WELL, largest_component=0.999)
-    seen = [watch.look(step, ill) for step in range(PATIENCE)]
+    seen = [watch.check(step, ill) for step in range(PATIENCE)]
     assert [collapse.name for collapse in seen[-1]] == ["one-component"]
     assert seen[-1][0].fatal
 
@@ -40,13 +40,13 @@ def test_a_model_of_components_only_is_lost_when_one_of_them_draws_everything() 
 def test_a_moment_of_weakness_is_forgiven() -> None:
     watch = Watch(64, OF_CELLS, grace=0)
     for step, state in enumerate([replace(WELL, objects=0.0), WELL] * 5):
-        assert watch.look(step, state) == []
+        assert watch.check(step, state) == []
 
 
 def test_one_component_is_no_dead_background() -> None:
     watch = Watch(64, OF_CELLS, grace=0)
     single = replace(WELL, components=1, largest_component=1.0)
-    assert not any(watch.look(step, single) for step in range(5))
+    assert not any(watch.check(step, single) for step in range(5))
 
 
 def test_vitals_are_measured_on_scenes() -> None:

@@ -11,7 +11,7 @@ from objectspace.ops.schedules import Schedule
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Optimiser, Recipe
 from objectspace.training import optimisers
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 
 
 @pytest.mark.parametrize(("name", "kind"), [("adam", Adam), ("adamw", AdamW), ("rmsprop", RMSprop)])
@@ -47,7 +47,7 @@ def test_a_run_follows_the_rates_of_both_parts(
             return step(self, *arguments, **more)
 
         monkeypatch.setattr(kind, "step", noting)
-    train(build(content, "rates"), Options(sprites, tmp_path / "run"), lambda line: None)
+    train(build(content, "rates"), RunOptions(sprites, tmp_path / "run"), lambda line: None)
     assert used[RMSprop] == pytest.approx([5e-4, 1e-3, 1e-3, 1e-3])
     assert used[AdamW] == pytest.approx([1e-4, 1e-4, 1e-4, 5e-5])
 

@@ -12,12 +12,12 @@ from objectspace.cli import app
 from objectspace.models import load
 from objectspace.models.card import read_card
 from objectspace.recipes.recipe import Recipe
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 
 
 @pytest.fixture
 def run(tiny: Recipe, sprites: Path, tmp_path: Path) -> Path:
-    train(tiny, Options(sprites, tmp_path / "run"), say=lambda line: None)
+    train(tiny, RunOptions(sprites, tmp_path / "run"), say=lambda line: None)
     return tmp_path / "run"
 
 

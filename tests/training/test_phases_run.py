@@ -14,7 +14,7 @@ from objectspace.models import create
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 from objectspace.training.step import Objective, take_step
 
 QUIET = list[str]().append
@@ -36,7 +36,9 @@ def planned(tiny: Recipe, kind: str, **background: Any) -> Recipe:
     else:
         model |= {"kind": kind, "context_dim": 4, "background": SINGLE}
     model["foreground"] |= {"premultiplied": False, "margin": 0.15}
-    training = tiny.training.model_dump(mode="json", include={"batch", "log_every", "look_every", "look_images"})
+    training = tiny.training.model_dump(
+        mode="json", include={"batch", "log_every", "validate_every", "validate_images"}
+    )
     anneal = {"dropped_cells": 0.3}
     return build({"model": model, "phases": PHASES, "anneal": anneal, "training": training | {"save_every": 1}}, "plan")
 
@@ -46,7 +48,7 @@ def test_a_run_interrupted_in_every_phase_ends_with_the_same_bits(
     kind: str, tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = planned(tiny, kind)
-    assert train(recipe, Options(sprites, tmp_path / "whole"), QUIET)["state"]["skipped"] == 0
+    assert train(recipe, RunOptions(sprites, tmp_path / "whole"), QUIET)["state"]["skipped"] == 0
     step, dying = loop.take_step, list(MIDDLES)
 
     def mortal(*arguments: Any) -> Any:
@@ -58,8 +60,8 @@ def test_a_run_interrupted_in_every_phase_ends_with_the_same_bits(
     monkeypatch.setattr(loop, "take_step", mortal)
     for number in range(len(MIDDLES)):
         with pytest.raises(RuntimeError, match="killed"):
-            train(recipe, Options(sprites, tmp_path / "torn", resume=number > 0), QUIET)
-    train(recipe, Options(sprites, tmp_path / "torn", resume=True), QUIET)
+            train(recipe, RunOptions(sprites, tmp_path / "torn", resume=number > 0), QUIET)
+    train(recipe, RunOptions(sprites, tmp_path / "torn", resume=True), QUIET)
     whole, torn = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "torn"))
     assert all(torch.equal(whole[name], torn[name]) for name in whole)
 
@@ -79,11 +81,11 @@ def test_stills_start_as_the_median_and_a_resumed_run_does_not_start_them_again(
     tiny: Recipe, sprites: Path, tmp_path: Path
 ) -> None:
     recipe = planned(tiny, "space")
-    train(recipe, Options(sprites, tmp_path / "run", minutes=0), QUIET)
+    train(recipe, RunOptions(sprites, tmp_path / "run", minutes=0), QUIET)
     first = load_file(tmp_path / "run" / "model" / "model.safetensors")
     grey = first["background.pictures"]
     assert float(grey.std()) > 0.02, "no longer the grey with which it is made"
-    train(recipe, Options(sprites, tmp_path / "run", resume=True), QUIET)
+    train(recipe, RunOptions(sprites, tmp_path / "run", resume=True), QUIET)
     last = load_file(tmp_path / "run" / "model" / "model.safetensors")
     assert not torch.equal(last["background.pictures"], grey)
 
@@ -91,13 +93,13 @@ def test_stills_start_as_the_median_and_a_resumed_run_does_not_start_them_again(
 def test_stills_that_learn_nothing_can_be_all_there_is_behind(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
     """Then the background has no gradient in its own phase, and that is no reason to stop."""
     recipe = planned(tiny, "space", components=0, still_things="objects")
-    summary = train(recipe, Options(sprites, tmp_path / "run"), QUIET)
+    summary = train(recipe, RunOptions(sprites, tmp_path / "run"), QUIET)
     assert (summary["ended"], summary["state"]["skipped"]) == ("finished", 0)
 
 
 def test_more_stills_than_images_are_refused(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="1000 stills cannot be made of 40 images"):
-        train(planned(tiny, "space", stills=1000), Options(sprites, tmp_path / "run"), QUIET)
+        train(planned(tiny, "space", stills=1000), RunOptions(sprites, tmp_path / "run"), QUIET)
 
 
 class Slopes(nn.Module):
@@ -156,16 +158,16 @@ def test_a_background_that_leaves_ground_is_done_again_and_an_interrupted_run_do
 
     monkeypatch.setattr(loop, "take_step", counted)
     mortal = False
-    state = train(recipe, Options(sprites, tmp_path / "whole"), said.append)["state"]
+    state = train(recipe, RunOptions(sprites, tmp_path / "whole"), said.append)["state"]
     assert clocks == [0, 1, 2] * 3 + list(range(3, 14))
     assert (state["step"], state["put_back"]) == (20, 6)
     assert sum("its phase is done again" in line for line in said) == 2
     clocks.clear()
     mortal = True
     with pytest.raises(RuntimeError, match="killed"):
-        train(recipe, Options(sprites, tmp_path / "torn"), QUIET)
+        train(recipe, RunOptions(sprites, tmp_path / "torn"), QUIET)
     mortal = False
-    train(recipe, Options(sprites, tmp_path / "torn", resume=True), QUIET)
+    train(recipe, RunOptions(sprites, tmp_path / "torn", resume=True), QUIET)
     whole, torn = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "torn"))
     assert all(torch.equal(whole[name], torn[name]) for name in whole)
 
@@ -175,7 +177,7 @@ def test_a_background_that_stays_bad_is_said_aloud_and_the_run_goes_on(
 ) -> None:
     recipe, said = planned(tiny, "space"), list[str]()
     monkeypatch.setattr(loop, "_ground_left", lambda start, state: 0.3)
-    state = train(recipe, Options(sprites, tmp_path / "run"), said.append)["state"]
+    state = train(recipe, RunOptions(sprites, tmp_path / "run"), said.append)["state"]
     assert state["put_back"] == recipe.training.background_repeats * 3
     assert any(line.startswith("warning: 30.0% of the held-out pixels are ground") for line in said)
 
@@ -195,7 +197,7 @@ def test_what_a_background_leaves_is_measured_on_held_out_images(
         return shares[-1]
 
     monkeypatch.setattr(loop, "ground_share", noted)
-    train(planned(tiny, kind), Options(sprites, tmp_path / "run"), QUIET)
+    train(planned(tiny, kind), RunOptions(sprites, tmp_path / "run"), QUIET)
     assert shares
 
 

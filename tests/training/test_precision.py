@@ -8,7 +8,7 @@ from objectspace.errors import UserError
 from objectspace.models import create
 from objectspace.recipes.recipe import Recipe
 from objectspace.training.precision import multiply_in_bfloat16
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 from objectspace.training.step import Objective
 
 QUIET = lambda line: None  # noqa: E731
@@ -17,7 +17,7 @@ QUIET = lambda line: None  # noqa: E731
 @pytest.mark.parametrize("precision", ["bf16-mixed", "64-true"])
 def test_a_run_works_in_other_precisions(precision: str, tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
     content = tiny.model_copy(update={"training": tiny.training.model_copy(update={"steps": 3})})
-    summary = train(content, Options(sprites, tmp_path / "run", precision=precision), QUIET)
+    summary = train(content, RunOptions(sprites, tmp_path / "run", precision=precision), QUIET)
     assert (summary["ended"], summary["state"]["skipped"]) == ("finished", 0)
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert all(abs(line["loss"]) < 1e6 for line in lines if "loss" in line)
@@ -53,5 +53,5 @@ def test_evaluation_is_not_mixed(tiny: Recipe) -> None:
 
 def test_an_unknown_precision_is_refused(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="did you mean 'bf16-mixed'"):
-        train(tiny, Options(sprites, tmp_path / "run", precision="bf16"), QUIET)
+        train(tiny, RunOptions(sprites, tmp_path / "run", precision="bf16"), QUIET)
     assert not (tmp_path / "run").exists()

@@ -10,7 +10,7 @@ import objectspace
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 
 SINGLE = {
     "dim": 4,
@@ -32,7 +32,7 @@ def recipe(request: pytest.FixtureRequest, tiny: Recipe) -> Recipe:
     content["model"] |= {"kind": request.param, "context_dim": 4, "background": SINGLE}
     if request.param == "spair-p":
         content["model"] |= {"image_size": [64, 64], "background": PATCH}
-    content["training"] |= {"steps": 6, "look_every": 3, "save_every": 2}
+    content["training"] |= {"steps": 6, "validate_every": 3, "save_every": 2}
     return build(content, "the tests' recipe")
 
 
@@ -40,7 +40,7 @@ def test_a_run_resumed_ends_with_the_same_bits(
     recipe: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quiet = list[str]().append
-    assert train(recipe, Options(sprites, tmp_path / "whole"), quiet)["ended"] == "finished"
+    assert train(recipe, RunOptions(sprites, tmp_path / "whole"), quiet)["ended"] == "finished"
     take_step = loop.take_step
 
     def dying(*arguments):
@@ -50,9 +50,9 @@ def test_a_run_resumed_ends_with_the_same_bits(
 
     monkeypatch.setattr(loop, "take_step", dying)
     with pytest.raises(RuntimeError, match="killed"):
-        train(recipe, Options(sprites, tmp_path / "torn"), quiet)
+        train(recipe, RunOptions(sprites, tmp_path / "torn"), quiet)
     monkeypatch.setattr(loop, "take_step", take_step)
-    train(recipe, Options(sprites, tmp_path / "torn", resume=True), quiet)
+    train(recipe, RunOptions(sprites, tmp_path / "torn", resume=True), quiet)
     first, second = (load_file(tmp_path / run / "model" / "model.safetensors") for run in ("whole", "torn"))
     assert all(torch.equal(first[name], second[name]) for name in first)
     assert objectspace.load(tmp_path / "whole" / "model").decompose(torch.rand(3, 50, 40))[0].width == 40

@@ -1,14 +1,16 @@
 """The command line: parse, call, print. `objectspace --help` lists the commands."""
 
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from objectspace import __version__
 from objectspace.cli import compare, data, decompose, demo, evaluate, label, models, recipes, sample, train
 from objectspace.errors import UserError
+from objectspace.recipes.files import RenamedKeyWarning
 
 app = typer.Typer(
     help="Take scenes apart into objects, without labels.",
@@ -55,6 +57,12 @@ def _options(
 
 def main() -> None:
     """Run a command; what the user can mend is said in plain words, with exit code 2."""
+    plain = warnings.formatwarning
+
+    def in_plain_words(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> str:
+        return f"hint: {message}\n" if category is RenamedKeyWarning else plain(message, category, *where, **more)
+
+    warnings.formatwarning = in_plain_words
     try:
         app()
     except UserError as error:

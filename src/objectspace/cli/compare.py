@@ -16,10 +16,10 @@ from objectspace.io.files import check_writable, write_atomically
 from objectspace.io.progress import Progress, duration
 
 if TYPE_CHECKING:
-    from objectspace.compare.contestants import Contestant
+    from objectspace.compare.candidates import Candidate
     from objectspace.compare.convergence import Curve
-    from objectspace.compare.entrants import Entrant
-    from objectspace.compare.table import Entry
+    from objectspace.compare.table import MeasuredModel
+    from objectspace.compare.trained import TrainedModel
 
 app = typer.Typer(
     help="Compare models: time and memory of a step, convergence, a table, pictures.", no_args_is_help=True
@@ -58,7 +58,7 @@ def latency(
     from objectspace.compare.latency import Settings, measure_all
     from objectspace.compare.machine import available_memory, origin
 
-    entrants = _entrants(models, grids, size, components, objects)
+    candidates = _candidates(models, grids, size, components, objects)
     settings = Settings(
         batch=batch,
         repeats=repeats,
@@ -68,8 +68,8 @@ def latency(
     )
     with _writing(out):
         out.mkdir(parents=True, exist_ok=True)
-    with resumable(), Progress("measuring steps", len(entrants) * repeats) as progress:
-        points = measure_all(entrants, settings, out / "latency.jsonl", lambda _: progress.advance())
+    with resumable(), Progress("measuring steps", len(candidates) * repeats) as progress:
+        points = measure_all(candidates, settings, out / "latency.jsonl", lambda _: progress.advance())
     print_latency(points)
     content = origin({**vars(settings), "size": size, "components": components, "objects": objects})
     with _writing(out):
@@ -89,8 +89,10 @@ def convergence(
     size: Annotated[int, typer.Option(min=16, help="Side of the images.")] = 128,
     batch: Annotated[int, typer.Option(min=1, help="Images a step.")] = 12,
     seed: Annotated[int, typer.Option(min=0, help="The seed of all runs.")] = 0,
-    turns: Annotated[int, typer.Option(min=1, help="Slices of the time, with a look at held-out images each.")] = 20,
-    images: Annotated[int, typer.Option(min=1, help="Held-out images to look at.")] = 64,
+    turns: Annotated[
+        int, typer.Option(min=1, help="Slices of the time, with a validation on held-out images after each.")
+    ] = 20,
+    images: Annotated[int, typer.Option(min=1, help="Held-out images to validate on.")] = 64,
     most_components: Annotated[
         int | None, typer.Option(min=2, help="At most so many in models of components only, which may not fit.")
     ] = None,
@@ -102,10 +104,10 @@ def convergence(
     from objectspace.compare.machine import origin
 
     trial = races.Trial(data, races.held_out(data, size), minutes, turns, images)
-    entrants = _entrants(models, grids, size, components, objects=0, most=most_components)
-    runs = [races.Run(entrant, races.recipe_for(entrant, batch, seed), out) for entrant in entrants]
+    candidates = _candidates(models, grids, size, components, objects=0, most=most_components)
+    runs = [races.Run(candidate, races.recipe_for(candidate, batch, seed), out) for candidate in candidates]
     print(f"{len(runs)} runs of {minutes:g} minutes each: {duration(60 * minutes * len(runs))} of training in all")
-    print_capped(entrants, components, most_components)
+    print_capped(candidates, components, most_components)
     with resumable():
         curves = races.race(runs, trial, say=_say)
     targets = races.targets(curves)
@@ -132,8 +134,8 @@ def table(
 ) -> None:
     """The paper's Table 1 for trained models: mean and deviation over seeds, failed seeds named."""
     check_writable(out / "table.md")
-    from objectspace.compare.contestants import find_all
     from objectspace.compare.table import latex, markdown, rows_of
+    from objectspace.compare.trained import find_all
 
     with ExitStack() as stack, resumable():
         found = find_all(runs, stack)
@@ -168,8 +170,8 @@ def pictures(
     from PIL import Image
 
     from objectspace import load
-    from objectspace.compare.contestants import find_all, short_names
     from objectspace.compare.page import Block, compared_page, compared_sheet
+    from objectspace.compare.trained import find_all, short_names
 
     with ExitStack() as stack:
         found = find_all(models, stack)
@@ -211,16 +213,16 @@ def _writing(out: Path) -> Iterator[None]:
         raise UserError(f"cannot write into {out}: {error}; mend that: the same command continues") from error
 
 
-def _entrants(
+def _candidates(
     models: str, grids: str, size: int, components: int, objects: int, most: int | None = None
-) -> "list[Entrant]":
+) -> "list[Candidate]":
     """All that are asked for, the models of a grid beside one another."""
-    from objectspace.compare.entrants import entrant, kinds, limited
+    from objectspace.compare.candidates import candidate, kinds, limited
 
-    made: list[Entrant] = []
+    made: list[Candidate] = []
     for grid in _numbers(grids):
         for kind in kinds([name.strip() for name in models.split(",") if name.strip()]):
-            full = entrant(kind, size, grid, components, most)
+            full = candidate(kind, size, grid, components, most)
             few = limited(full, objects) if objects else None
             made += [full] if few is None else [full, few]
     return made
@@ -235,22 +237,24 @@ def _numbers(text: str) -> list[int]:
 
 def _curve(curve: "Curve", targets: dict[int, float]) -> dict[str, Any]:
     """A run as JSON."""
-    final, target = curve.final, targets.get(curve.entrant.grid)
+    from objectspace.compare.convergence import to_json
+
+    final, target = curve.final, targets.get(curve.candidate.grid)
     return {
-        "model": curve.entrant.model,
-        "grid": curve.entrant.grid,
-        "capacity": curve.entrant.config.capacity,
+        "model": curve.candidate.model,
+        "grid": curve.candidate.grid,
+        "capacity": curve.candidate.config.capacity,
         "failure": curve.failure,
         "steps": 0 if final is None else final.step,
         "minutes": 0.0 if final is None else final.seconds / 60,
-        "final_mse": None if final is None else final.mse,
+        "final_mse": None if final is None else final.squared_error,
         "minutes_to_target": None if target is None else curve.minutes_to(target),
         "target_mse": target,
-        "looks": [vars(look) for look in curve.looks],
+        "looks": to_json(*curve.validations),
     }
 
 
-def _data_of(who: "Contestant", data: Path | None, split: str) -> Path:
+def _data_of(who: "TrainedModel", data: Path | None, split: str) -> Path:
     """The data set that a model is to be measured on."""
     place = data or who.data
     if place is None:
@@ -264,16 +268,16 @@ def _check_split(data: Path, split: str) -> None:
         Dataset(data, split)  # says what is wrong, before a model is loaded
 
 
-def _entry(who: "Contestant", data: Path, split: str, limit: int | None, out: Path) -> "Entry":
+def _entry(who: "TrainedModel", data: Path, split: str, limit: int | None, out: Path) -> "MeasuredModel":
     """A model with its numbers, measured now or before."""
     from objectspace.compare.measures import measured
-    from objectspace.compare.table import Entry
+    from objectspace.compare.table import MeasuredModel
 
     numbers = measured(who, data, split, limit, out / "measured") if who.has_weights else {}
-    return Entry(who, data.resolve().name, numbers)
+    return MeasuredModel(who, data.resolve().name, numbers)
 
 
-def _described(entry: "Entry") -> dict[str, Any]:
+def _described(entry: "MeasuredModel") -> dict[str, Any]:
     who = entry.who
     about = {"kind": who.kind, "capacity": who.capacity, "seed": who.seed, "recipe": who.group, "failure": who.failure}
     return {"model": who.name, "data": entry.data} | about | {"numbers": dict(entry.numbers)}

@@ -8,8 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from objectspace.compare.candidates import Candidate
     from objectspace.compare.convergence import Curve
-    from objectspace.compare.entrants import Entrant
     from objectspace.compare.latency import Point
     from objectspace.compare.table import Boxes, Row
 
@@ -45,15 +45,15 @@ def print_latency(points: Sequence["Point"]) -> None:
 def print_convergence(curves: Sequence["Curve"], targets: dict[int, float]) -> None:
     """How far every run came, and when it was near the best of its grid."""
     shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("grid", "model", "capacity", "steps", "minutes", "MSE", "minutes to 1.1 x best"):
+    for heading in ("grid", "model", "capacity", "steps", "minutes", "squared error", "minutes to 1.1 x best"):
         shown.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
     for curve in curves:
-        final, who = curve.final, (str(curve.entrant.grid), curve.entrant.model, curve.entrant.config.capacity)
+        final, who = curve.final, (str(curve.candidate.grid), curve.candidate.model, curve.candidate.config.capacity)
         if final is None:
             shown.add_row(*who, "-", "-", "-", escape(curve.failure or "not begun"))
             continue
-        arrived = curve.minutes_to(targets[curve.entrant.grid])
-        reached = str(final.step), f"{final.seconds / 60:.1f}", f"{final.mse:.1f}"
+        arrived = curve.minutes_to(targets[curve.candidate.grid])
+        reached = str(final.step), f"{final.seconds / 60:.1f}", f"{final.squared_error:.1f}"
         shown.add_row(*who, *reached, curve.failure or ("not reached" if arrived is None else f"{arrived:.1f}"))
     Console().print(shown)
 
@@ -72,9 +72,9 @@ def print_table(rows: Sequence["Row"], boxes: "Boxes") -> None:
         print(note)
 
 
-def print_capped(entrants: Sequence["Entrant"], components: int, most: int | None) -> None:
+def print_capped(candidates: Sequence["Candidate"], components: int, most: int | None) -> None:
     """A word on the models that do not have the capacity they should, if there are any."""
-    short = [each for each in entrants if not each.config.cells and each.capacity < each.grid**2 + components]
+    short = [each for each in candidates if not each.config.cells and each.capacity < each.grid**2 + components]
     if short:
         listed = ", ".join(f"{each.model} at {each.grid} x {each.grid}: {each.capacity}" for each in short)
         print(f"by --most-components {most} these have less than the others' capacity: {listed}")

@@ -12,14 +12,14 @@ from rich.table import Table
 
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.generate import Made, Source, generate
-from objectspace.data.journal import Stream
 from objectspace.data.memory_map import MixedSizesError
 from objectspace.data.sample import Problem
 from objectspace.data.statistics import statistics
 from objectspace.data.store import read_json
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 
-LOOK = 128  # the size at which images of different sizes are looked at
+COMMON_SIZE = 128  # at which images of different sizes are counted and drawn
 
 app = typer.Typer(help="Data sets: generate, convert, look at.", no_args_is_help=True)
 
@@ -246,8 +246,11 @@ def _open(data: Path, split: str) -> Dataset:
     try:
         return Dataset(data, split)
     except MixedSizesError:
-        typer.echo(f"the images of {data / split} have different sizes: looking at them at {LOOK} x {LOOK}", err=True)
-        return Dataset(data, split, LOOK)
+        typer.echo(
+            f"the images of {data / split} have different sizes: looking at them at {COMMON_SIZE} x {COMMON_SIZE}",
+            err=True,
+        )
+        return Dataset(data, split, COMMON_SIZE)
 
 
 def _print_agreement(made: Made) -> None:

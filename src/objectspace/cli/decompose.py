@@ -68,9 +68,9 @@ def decompose(
     found, total = gather(paths, out)
 
     from objectspace import load
-    from objectspace.results.decomposition import Decomposition, Options
+    from objectspace.results.decomposition import DecomposeOptions, Decomposition
 
-    options = Options(
+    options = DecomposeOptions(
         threshold=threshold,
         price=price,
         batch=batch,

@@ -40,9 +40,9 @@ def label(
 
     from objectspace import load
     from objectspace.labels.labelling import Labelling
-    from objectspace.results.decomposition import Options
+    from objectspace.results.decomposition import DecomposeOptions
 
-    work = Labelling(place, load(model), model, Options(threshold, batch), wanted, seed, truths)
+    work = Labelling(place, load(model), model, DecomposeOptions(threshold, batch), wanted, seed, truths)
     with resumable():
         done = work.run(found, total, lambda line: typer.echo(line, err=True))
     assert work.grouping is not None

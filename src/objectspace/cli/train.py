@@ -30,19 +30,19 @@ def train(
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 64-true.")] = "32-true",
 ) -> None:
     """Train a model on a data set."""
-    from objectspace.training.distributed import is_first
-    from objectspace.training.run import Options
+    from objectspace.training.distributed import is_rank_zero
+    from objectspace.training.run import RunOptions
     from objectspace.training.run import train as run_training
 
-    options = Options(data, out, resume, minutes, restarts, accelerator, devices, nodes, precision)
+    options = RunOptions(data, out, resume, minutes, restarts, accelerator, devices, nodes, precision)
     try:
         summary = run_training(recipe_files.load(recipe, changes or ()), options, say=_say)
     except UserError:
-        if is_first():
+        if is_rank_zero():
             raise
         time.sleep(TIME_TO_SPEAK)
         raise typer.Exit(2) from None
-    if not is_first():
+    if not is_rank_zero():
         return
     failed = len(summary["failed_starts"])
     _say(f"{out}: {summary['ended']} at step {summary['state']['step']}, {failed} failed starts: {out / 'model'}")

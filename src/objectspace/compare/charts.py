@@ -19,7 +19,7 @@ MARKS = {TOO_SLOW: ("^", "too slow: estimated"), NO_ROOM: ("X", "out of memory: 
 
 
 def latency_chart(points: Sequence[Point], path: Path) -> None:
-    """Seconds and memory of a step against the capacity; what was not run is marked where a probe foretells it."""
+    """Seconds and memory of a step against the capacity; what was not run is marked where a probe estimates it."""
     figure = Figure(figsize=(12.5, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     colors = _colors([point.model for point in points])
@@ -51,16 +51,17 @@ def latency_chart(points: Sequence[Point], path: Path) -> None:
 
 def convergence_chart(curves: Sequence[Curve], path: Path) -> None:
     """Pixel error on held-out images against minutes of training, one panel a grid."""
-    grids = sorted({curve.entrant.grid for curve in curves})
+    grids = sorted({curve.candidate.grid for curve in curves})
     figure = Figure(figsize=(0.6 + 4 * len(grids), 3.8), layout="constrained")
     panels = figure.subplots(1, len(grids), sharey=True, squeeze=False)[0]
-    colors = _colors([curve.entrant.model for curve in curves])
+    colors = _colors([curve.candidate.model for curve in curves])
     for axes, grid in zip(panels, grids, strict=True):
         for curve in curves:
-            if curve.entrant.grid == grid:
-                minutes, errors = [look.seconds / 60 for look in curve.looks], [look.mse for look in curve.looks]
-                label = f"{curve.entrant.model} {curve.entrant.config.capacity}"
-                axes.plot(minutes, errors, color=colors[curve.entrant.model], marker=".", label=label)
+            if curve.candidate.grid == grid:
+                known = curve.validations
+                minutes, errors = [each.seconds / 60 for each in known], [each.squared_error for each in known]
+                label = f"{curve.candidate.model} {curve.candidate.config.capacity}"
+                axes.plot(minutes, errors, color=colors[curve.candidate.model], marker=".", label=label)
         axes.set(title=f"{grid} x {grid}", xlabel="minutes of training", yscale="log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
@@ -72,7 +73,7 @@ def convergence_chart(curves: Sequence[Curve], path: Path) -> None:
 
 
 def _draw(axes: Any, points: Sequence[Point], values: Sequence[tuple[float | None, float | None]], color: str) -> None:
-    """A model's line through what was measured, and dotted on to what was foretold."""
+    """A model's line through what was measured, and dotted on to what was estimated."""
     known = [(point.capacity, value) for point, (value, _) in zip(points, values, strict=True) if value is not None]
     axes.plot([x for x, _ in known], [y for _, y in known], "o-", color=color)
     last = known[-1:]

@@ -7,13 +7,13 @@ does not count as training. The same command again goes on where it was stopped,
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from objectspace.compare.entrants import Entrant
+from objectspace.compare.candidates import Candidate
 from objectspace.compare.machine import available_memory, is_out_of_memory, memory_limited
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.store import read_json, write_json
@@ -25,12 +25,13 @@ from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Optimiser, Recipe, Training
 from objectspace.scene import Picture
 from objectspace.training.loop import DivergedError
-from objectspace.training.run import Options, train
+from objectspace.training.run import RunOptions, train
 
 STEPS = 10_000_000  # never reached: time ends these runs
 NEAR = 1.1  # a run has arrived when its error is within this factor of the best one at the end
 BATCH = 4  # images taken apart at a time: models of many components need much memory for each
 ROOM = 0.9  # of the free memory that a run may take
+ON_DISK = "looks"  # what earlier versions called validations: their directories are continued
 SHORT = 0.05  # by how much of a slice a turn may fall short: opening the data takes some of it
 
 Say = Callable[[str], None]
@@ -40,13 +41,13 @@ Say = Callable[[str], None]
 class Run:
     """One model that learns."""
 
-    entrant: Entrant
+    candidate: Candidate
     recipe: Recipe
     out: Path  # of the whole comparison
 
     @property
     def name(self) -> str:
-        return f"{self.entrant.model}-grid{self.entrant.grid}-seed{self.recipe.training.seed}"
+        return f"{self.candidate.model}-grid{self.candidate.grid}-seed{self.recipe.training.seed}"
 
     @property
     def folder(self) -> Path:
@@ -54,9 +55,9 @@ class Run:
         return self.out / "runs" / self.name
 
     @property
-    def looks(self) -> Path:
+    def measured(self) -> Path:
         """The file of what was measured."""
-        return self.out / "looks" / f"{self.name}.json"
+        return self.out / ON_DISK / f"{self.name}.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,48 +67,48 @@ class Trial:
     data: Path
     images: Dataset  # held out
     minutes: float  # of training for each run
-    turns: int = 20  # slices of that time, with a look after each
-    count: int = 64  # images looked at
+    turns: int = 20  # slices of that time, with a validation after each
+    count: int = 64  # images that it is made on
 
 
 @dataclass(frozen=True)
-class Look:
+class Validation:
     """What a run had reached."""
 
     step: int
     seconds: float  # of training
-    mse: float  # squared error summed over an image, a mean over the held-out images
+    squared_error: float  # summed over an image, a mean over the held-out images
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A run's looks, rising in time."""
+    """A run's validations, rising in time."""
 
-    entrant: Entrant
-    looks: tuple[Look, ...]
+    candidate: Candidate
+    validations: tuple[Validation, ...]
     failure: str | None = None  # why it did not go on to the end
 
     @property
-    def final(self) -> Look | None:
-        return self.looks[-1] if self.looks else None
+    def final(self) -> Validation | None:
+        return self.validations[-1] if self.validations else None
 
-    def minutes_to(self, mse: float) -> float | None:
-        """When the error was first at or below `mse`."""
-        return next((look.seconds / 60 for look in self.looks if look.mse <= mse), None)
+    def minutes_to(self, error: float) -> float | None:
+        """When the squared error was first at or below `error`."""
+        return next((each.seconds / 60 for each in self.validations if each.squared_error <= error), None)
 
 
-def recipe_for(entrant: Entrant, batch: int, seed: int) -> Recipe:
+def recipe_for(candidate: Candidate, batch: int, seed: int) -> Recipe:
     """The paper's settings for its convergence plots: its schedule, but a foreground rate of 1e-4, as SPAIR has."""
     training = Training(
         steps=STEPS,
-        look_every=STEPS,
+        validate_every=STEPS,
         batch=batch,
         seed=seed,
         foreground=Optimiser(name="rmsprop", rate=1e-4),
         background=Optimiser(name="adam", rate=1e-3),
     )
-    about = f"convergence of {entrant.model}, capacity {entrant.config.capacity}"
-    return Recipe(about=about, source="objectspace compare convergence", model=entrant.config, training=training)
+    about = f"convergence of {candidate.model}, capacity {candidate.config.capacity}"
+    return Recipe(about=about, source="objectspace compare convergence", model=candidate.config, training=training)
 
 
 def held_out(data: Path, size: int) -> Dataset:
@@ -145,14 +146,14 @@ def race(runs: Sequence[Run], trial: Trial, say: Say) -> list[Curve]:
 
 
 def _reached(run: Run) -> str:
-    last = curve_of(run).looks[-1]
-    return f"{last.seconds / 60:.1f} min, step {last.step}, MSE {last.mse:.1f}"
+    last = curve_of(run).validations[-1]
+    return f"{last.seconds / 60:.1f} min, step {last.step}, squared error {last.squared_error:.1f}"
 
 
 def curve_of(run: Run) -> Curve:
     """What is known about a run."""
-    looks = read_json(run.looks)["looks"] if run.looks.exists() else []
-    return Curve(run.entrant, tuple(Look(**look) for look in looks))
+    known = read_json(run.measured)[ON_DISK] if run.measured.exists() else []
+    return Curve(run.candidate, tuple(Validation(each["step"], each["seconds"], each["mse"]) for each in known))
 
 
 def targets(curves: Sequence[Curve]) -> dict[int, float]:
@@ -160,9 +161,9 @@ def targets(curves: Sequence[Curve]) -> dict[int, float]:
     best: dict[int, float] = {}
     for curve in curves:
         if curve.final is not None:
-            grid = curve.entrant.grid
-            best[grid] = min(best.get(grid, math.inf), curve.final.mse)
-    return {grid: NEAR * mse for grid, mse in best.items()}
+            grid = curve.candidate.grid
+            best[grid] = min(best.get(grid, math.inf), curve.final.squared_error)
+    return {grid: NEAR * error for grid, error in best.items()}
 
 
 def pixel_error(model: SceneModel, images: Sequence[Picture]) -> float:
@@ -181,18 +182,18 @@ def pixel_error(model: SceneModel, images: Sequence[Picture]) -> float:
 
 def _advance(run: Run, trial: Trial, turn: int, images: Sequence[Picture]) -> None:
     """Train a run until it has had its turns, and measure it there if that has not been done."""
-    if not curve_of(run).looks:
+    if not curve_of(run).validations:
         fresh = create(run.recipe.model, run.recipe.anneal, run.recipe.training.seed).eval()
-        _note(run, trial, Look(0, 0.0, pixel_error(fresh, images)))
+        _note(run, trial, Validation(0, 0.0, pixel_error(fresh, images)))
     step, seconds = _state(run.folder)
     piece = 60 * trial.minutes / trial.turns
     while seconds < piece * (turn - SHORT):
-        options = Options(trial.data, run.folder, resume=True, minutes=(piece * turn - seconds) / 60)
+        options = RunOptions(trial.data, run.folder, resume=True, minutes=(piece * turn - seconds) / 60)
         if train(run.recipe, options, say=_silence)["ended"] == "stopped":
             raise KeyboardInterrupt
         step, seconds = _state(run.folder)
-    if step > curve_of(run).looks[-1].step:
-        _note(run, trial, Look(step, seconds, pixel_error(load(run.folder / "model"), images)))
+    if step > curve_of(run).validations[-1].step:
+        _note(run, trial, Validation(step, seconds, pixel_error(load(run.folder / "model"), images)))
 
 
 def _state(folder: Path) -> tuple[int, float]:
@@ -202,12 +203,16 @@ def _state(folder: Path) -> tuple[int, float]:
     return int(state["step"]), float(state["seconds"])
 
 
-def _note(run: Run, trial: Trial, look: Look) -> None:
-    looks = [asdict(each) for each in (*curve_of(run).looks, look)]
+def _note(run: Run, trial: Trial, reached: Validation) -> None:
     try:
-        write_json(run.looks, _identity(run, trial) | {"looks": looks})
+        write_json(run.measured, _identity(run, trial) | {ON_DISK: to_json(*curve_of(run).validations, reached)})
     except OSError as error:
-        raise UserError(f"cannot write {run.looks}: {error}; mend that: the same command continues") from error
+        raise UserError(f"cannot write {run.measured}: {error}; mend that: the same command continues") from error
+
+
+def to_json(*validations: Validation) -> list[dict[str, float]]:
+    """Validations as files have them."""
+    return [{"step": each.step, "seconds": each.seconds, "mse": each.squared_error} for each in validations]
 
 
 def _identity(run: Run, trial: Trial) -> dict[str, Any]:
@@ -217,13 +222,14 @@ def _identity(run: Run, trial: Trial) -> dict[str, Any]:
 
 
 def _refuse_changes(run: Run, trial: Trial) -> None:
-    if not run.looks.exists():
+    if not run.measured.exists():
         return
-    before, now = read_json(run.looks), _identity(run, trial)
+    before, now = read_json(run.measured), _identity(run, trial)
+    before["recipe"] = recipe_files.dump(recipe_files.parse(before["recipe"], str(run.measured)))  # by today's names
     changed = [name for name in now if before.get(name) != now[name]]
     if changed:
         raise UserError(
-            f"{run.looks} was begun with another {' and '.join(changed)}: use the same options, or another --out"
+            f"{run.measured} was begun with another {' and '.join(changed)}: use the same options, or another --out"
         )
 
 

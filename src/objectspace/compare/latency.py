@@ -1,7 +1,7 @@
 """How long a gradient step takes, and how much memory, against the decomposition capacity: the paper's first chart.
 
 Every point is measured in several rounds, all points of a round one after another, so that whatever else the machine
-does meets all of them alike. Each visit to a point is a process of its own (`visit.py`). A journal (JSON lines) keeps
+does meets all of them alike. Each visit to a point is a process of its own (`visit.py`). A log (JSON lines) keeps
 every visit: the same command again goes on, and measures nothing twice.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from objectspace import plugins
-from objectspace.compare.entrants import Entrant
+from objectspace.compare.candidates import Candidate
 from objectspace.compare.machine import NO_MEMORY
 from objectspace.compare.visit import Order
 from objectspace.errors import UserError
@@ -29,7 +29,7 @@ MEASURED, TOO_SLOW, NO_ROOM, FAILED = "measured", "too slow", "out of memory", "
 START_UP = 300.0  # seconds that a process may take before its first step
 ABOUT = 0.8  # how much memory is free changes all the time: a limit is another one only if it is far off
 
-Visit = Mapping[str, Any]  # a line of the journal
+Visit = Mapping[str, Any]  # a line of the log
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Settings:
 
     batch: int = 12
     repeats: int = 3
-    limit: float = 120.0  # seconds; a step that is foretold to take longer is not taken
+    limit: float = 120.0  # seconds; a step that is estimated to take longer is not taken
     memory: int = 16 * 10**9  # bytes that a process may hold
     threads: int = field(default_factory=torch.get_num_threads)
 
@@ -56,29 +56,34 @@ class Point:
     fastest: float | None = None
     slowest: float | None = None
     peak: int | None = None  # bytes that steps add to what the process holds before them, the most of all rounds
-    estimate: float | None = None  # seconds, foretold by smaller batches
+    estimate: float | None = None  # seconds, estimated from smaller batches
     estimated_peak: int | None = None
     visits: int = 0
     message: str = ""
 
 
 def measure_all(
-    entrants: Sequence[Entrant], settings: Settings, journal: Path, advance: Callable[[str], None]
+    candidates: Sequence[Candidate], settings: Settings, log: Path, advance: Callable[[str], None]
 ) -> list[Point]:
-    """Measure every entrant in rounds; `advance` hears of each visit that is done, also of those done before."""
-    visits = _read(journal)
-    keys = [_key(entrant, settings) for entrant in entrants]
+    """Measure every candidate in rounds; `advance` hears of each visit that is done, also of those done before."""
+    visits = _read(log)
+    keys = [_key(candidate, settings) for candidate in candidates]
     for number in range(settings.repeats):
-        for entrant, key in zip(entrants, keys, strict=True):
+        for candidate, key in zip(candidates, keys, strict=True):
             mine = [visit for visit in visits if visit["key"] == key and _counts(visit, settings)]
             if len(mine) <= number and not _settled(mine, settings):
-                told = _visit(entrant, settings, probe=not mine)
-                line = {"key": key, "model": entrant.model, "grid": entrant.grid, "time": round(time.time())} | told
-                _append(journal, line | {"limit": settings.limit, "memory": settings.memory})
-                visits = _read(journal)
-            advance(f"{entrant.model} {entrant.config.capacity}")
+                reported = _visit(candidate, settings, probe=not mine)
+                line = {
+                    "key": key,
+                    "model": candidate.model,
+                    "grid": candidate.grid,
+                    "time": round(time.time()),
+                } | reported
+                _append(log, line | {"limit": settings.limit, "memory": settings.memory})
+                visits = _read(log)
+            advance(f"{candidate.model} {candidate.config.capacity}")
     by_key = {key: [visit for visit in visits if visit["key"] == key] for key in keys}
-    return [_point(entrant, by_key[key], settings) for entrant, key in zip(entrants, keys, strict=True)]
+    return [_point(candidate, by_key[key], settings) for candidate, key in zip(candidates, keys, strict=True)]
 
 
 def _counts(visit: Visit, settings: Settings) -> bool:
@@ -93,10 +98,10 @@ def _settled(visits: Sequence[Visit], settings: Settings) -> bool:
     return any(visit["status"] != MEASURED or visit["seconds"] > settings.limit for visit in visits)
 
 
-def _visit(entrant: Entrant, settings: Settings, probe: bool) -> dict[str, Any]:
+def _visit(candidate: Candidate, settings: Settings, probe: bool) -> dict[str, Any]:
     """Measure once, in another process."""
     order = Order(
-        config=entrant.config.model_dump(mode="json"),
+        config=candidate.config.model_dump(mode="json"),
         batch=settings.batch,
         limit=settings.limit,
         memory=settings.memory,
@@ -119,12 +124,12 @@ def _visit(entrant: Entrant, settings: Settings, probe: bool) -> dict[str, Any]:
                 process.kill()
         out.seek(0)
         complaints.seek(0)
-        told = _merged(out.read().splitlines())
-        return told if "status" in told else told | _ended(process.returncode, late, complaints.read())
+        reported = _merged(out.read().splitlines())
+        return reported if "status" in reported else reported | _ended(process.returncode, late, complaints.read())
 
 
 def _ended(code: int, late: bool, complaints: str) -> dict[str, Any]:
-    """What became of a process that told no result."""
+    """What became of a process that reported no result."""
     if late:
         return {"status": TOO_SLOW}
     if code == -9 or any(words in complaints for words in (*NO_MEMORY, "MemoryError")):
@@ -134,23 +139,23 @@ def _ended(code: int, late: bool, complaints: str) -> dict[str, Any]:
 
 
 def _merged(lines: Sequence[str]) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    reported: dict[str, Any] = {}
     for line in lines:
-        told |= json.loads(line)
-    return told
+        reported |= json.loads(line)
+    return reported
 
 
-def _point(entrant: Entrant, visits: Sequence[Visit], settings: Settings) -> Point:
+def _point(candidate: Candidate, visits: Sequence[Visit], settings: Settings) -> Point:
     """The visits to a point put together."""
     good = [visit for visit in visits if _counts(visit, settings)] or visits[-1:]
     measured = [visit for visit in good if visit["status"] == MEASURED]
     times = [visit["seconds"] for visit in measured]
     known = {key: value for visit in good for key, value in visit.items()}
     return Point(
-        model=entrant.model,
-        grid=entrant.grid,
-        capacity=entrant.capacity,
-        shown_capacity=entrant.config.capacity,
+        model=candidate.model,
+        grid=candidate.grid,
+        capacity=candidate.capacity,
+        shown_capacity=candidate.config.capacity,
         status=MEASURED if measured else known["status"],
         seconds=median(times) if times else None,
         fastest=min(times, default=None),
@@ -163,18 +168,18 @@ def _point(entrant: Entrant, visits: Sequence[Visit], settings: Settings) -> Poi
     )
 
 
-def _key(entrant: Entrant, settings: Settings) -> str:
+def _key(candidate: Candidate, settings: Settings) -> str:
     """The same for visits that may be put together: of all that decides about a time but the machine's mood."""
-    config = entrant.config.model_dump(mode="json")
-    content = [entrant.model, entrant.grid, config, settings.batch, settings.threads, torch.__version__]
+    config = candidate.config.model_dump(mode="json")
+    content = [candidate.model, candidate.grid, config, settings.batch, settings.threads, torch.__version__]
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
-def _read(journal: Path) -> list[Visit]:
+def _read(log: Path) -> list[Visit]:
     """The visits so far; a line that a kill has torn is passed over."""
     visits: list[Visit] = []
-    if journal.exists():
-        for line in journal.read_text(encoding="utf-8", errors="replace").splitlines():
+    if log.exists():
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 visit = json.loads(line)
                 visits += [visit] if {"key", "status"} <= visit.keys() else []
@@ -183,15 +188,15 @@ def _read(journal: Path) -> list[Visit]:
     return visits
 
 
-def _append(journal: Path, line: Visit) -> None:
-    """Add a visit, after mending the end of a journal whose last line is torn."""
+def _append(log: Path, line: Visit) -> None:
+    """Add a visit, after mending the end of a log whose last line is torn."""
     try:
-        before = journal.read_bytes() if journal.exists() else b""
+        before = log.read_bytes() if log.exists() else b""
         torn = before and not before.endswith(b"\n")
-        with journal.open("a", encoding="utf-8") as file:
+        with log.open("a", encoding="utf-8") as file:
             file.write(("\n" if torn else "") + json.dumps(dict(line)) + "\n")
     except OSError as error:
-        raise UserError(f"cannot write {journal}: {error}; mend that: the same command continues") from error
+        raise UserError(f"cannot write {log}: {error}; mend that: the same command continues") from error
 
 
 def relative(points: Sequence[Point], to: str = "space") -> dict[Point, float | None]:

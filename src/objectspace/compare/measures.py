@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from objectspace import __version__
-from objectspace.compare.contestants import Contestant
+from objectspace.compare.trained import TrainedModel
 from objectspace.data.dataset import Dataset
 from objectspace.data.memory_map import fingerprint_of
 from objectspace.data.store import read_json, write_json
@@ -14,7 +14,7 @@ from objectspace.measuring import measure_model
 from objectspace.models import load
 
 
-def measured(who: Contestant, data: Path, split: str, limit: int | None, cache: Path) -> dict[str, Any]:
+def measured(who: TrainedModel, data: Path, split: str, limit: int | None, cache: Path) -> dict[str, Any]:
     """The numbers of a model on a split of a data set, from the cache or by measuring now."""
     path = cache / f"{who.fingerprint}-{data_key(data, split, limit)}.json"
     if path.exists():

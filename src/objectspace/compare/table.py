@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any, Literal
 
-from objectspace.compare.contestants import Contestant
+from objectspace.compare.trained import TrainedModel
 
 Boxes = Literal["visible", "projected", "published"]
 COLUMNS = {  # keys of `objectspace evaluate`: heading, digits behind the point
@@ -35,10 +35,10 @@ PAIRINGS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class MeasuredModel:
     """A model with its numbers."""
 
-    who: Contestant
+    who: TrainedModel
     data: str  # the data set's name
     numbers: Mapping[str, Any]
 
@@ -49,8 +49,8 @@ class Row:
 
     label: str
     data: str
-    counted: tuple[Entry, ...]
-    failed: tuple[Entry, ...]
+    counted: tuple[MeasuredModel, ...]
+    failed: tuple[MeasuredModel, ...]
 
     @property
     def seeds(self) -> str:
@@ -69,9 +69,9 @@ class Row:
         return mean(known), stdev(known) if len(known) > 1 else None
 
 
-def rows_of(entries: Sequence[Entry]) -> list[Row]:
+def rows_of(entries: Sequence[MeasuredModel]) -> list[Row]:
     """The entries by recipe and data, in the order in which they were given."""
-    groups: dict[tuple[str, str], list[Entry]] = {}
+    groups: dict[tuple[str, str], list[MeasuredModel]] = {}
     for entry in entries:
         groups.setdefault((entry.data, entry.who.group), []).append(entry)
     labels = _labels([group[0].who for group in groups.values()])
@@ -140,14 +140,14 @@ def latex(rows: Sequence[Row], boxes: Boxes) -> str:
     return "\n".join([*lines, *(f"% {note}" for note in notes(rows, boxes))]) + "\n"
 
 
-def _labels(first: Sequence[Contestant]) -> dict[Contestant, str]:
+def _labels(first: Sequence[TrainedModel]) -> dict[TrainedModel, str]:
     """A name for each group: kind and capacity; where two have the same, the first model's own name too."""
     plain = {who: f"{who.kind} {who.capacity}" for who in first}
     often = [label for label in plain.values() if list(plain.values()).count(label) > 1]
     return {who: f"{label} ({who.name})" if label in often else label for who, label in plain.items()}
 
 
-def _named(entry: Entry) -> str:
+def _named(entry: MeasuredModel) -> str:
     return entry.who.name if entry.who.seed is None else f"{entry.who.name} (seed {entry.who.seed})"
 
 

@@ -1,7 +1,7 @@
 """One point of the latency chart, measured in a process of its own: `python -m objectspace.compare.visit`.
 
 A process of its own makes the peak of memory honest, and running out of it harmless. Reads one line of JSON (`Order`);
-prints lines of JSON: first what a small probe foretells, then what was measured. Ends when the process that started it
+prints lines of JSON: first what a small probe estimates, then what was measured. Ends when the process that started it
 ends.
 """
 
@@ -26,18 +26,18 @@ class Order:
 
     config: dict[str, Any]  # of the model
     batch: int
-    limit: float  # seconds a step may be foretold to take
+    limit: float  # seconds a step may be estimated to take
     memory: int  # bytes it may take
     threads: int
-    probe: bool  # whether to foretell first
+    probe: bool  # whether to estimate first
     files: tuple[str, ...] = ()  # that declare models
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
 
-def measure(order: Order, tell: Callable[[dict[str, Any]], None]) -> None:
-    """Take the steps of an order, and tell what they took."""
+def measure(order: Order, report: Callable[[dict[str, Any]], None]) -> None:
+    """Take the steps of an order, and report what they took."""
     import torch
 
     from objectspace.compare.steps import model_step, seconds_of
@@ -48,21 +48,21 @@ def measure(order: Order, tell: Callable[[dict[str, Any]], None]) -> None:
         step = model_step(ModelConfig.model_validate(order.config))
         before = peak_memory()
         if order.probe and order.batch > max(PROBED):
-            foretold = _foretell(order, before, lambda batch: seconds_of(lambda: step(batch)))
-            tell(foretold)
-            if "status" in foretold:
+            estimate = _estimate(order, before, lambda batch: seconds_of(lambda: step(batch)))
+            report(estimate)
+            if "status" in estimate:
                 return
         seconds = seconds_of(lambda: step(order.batch))
         if seconds < WARM:
             seconds = seconds_of(lambda: step(order.batch))
-        tell({"status": "measured", "seconds": seconds, "peak": peak_memory() - before})
+        report({"status": "measured", "seconds": seconds, "peak": peak_memory() - before})
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        tell({"status": "out of memory"})
+        report({"status": "out of memory"})
 
 
-def _foretell(order: Order, before: int, seconds_of: Callable[[int], float]) -> dict[str, Any]:
+def _estimate(order: Order, before: int, seconds_of: Callable[[int], float]) -> dict[str, Any]:
     """What a step should take in time and memory, from steps on one and on two images; with a status if too much."""
     one, two = PROBED
     first = seconds_of(one)
@@ -74,10 +74,10 @@ def _foretell(order: Order, before: int, seconds_of: Callable[[int], float]) -> 
     more = order.batch - two
     seconds = by_two + max(by_two - by_one, 0.0) * more
     peak = peak_two + max(peak_two - peak_one, 0) * more
-    foretold: dict[str, Any] = {"estimate": seconds, "estimated_peak": peak}
+    estimate: dict[str, Any] = {"estimate": seconds, "estimated_peak": peak}
     if before + peak > order.memory:
-        return foretold | {"status": "out of memory"}
-    return foretold | ({"status": "too slow"} if seconds > order.limit else {})
+        return estimate | {"status": "out of memory"}
+    return estimate | ({"status": "too slow"} if seconds > order.limit else {})
 
 
 def main() -> None:
@@ -87,7 +87,7 @@ def main() -> None:
     limit_memory(order.memory)
     for file in order.files:
         plugins.load_file(file)
-    measure(order, lambda told: print(json.dumps(told), flush=True))
+    measure(order, lambda line: print(json.dumps(line), flush=True))
 
 
 def _leave_with_parent() -> None:

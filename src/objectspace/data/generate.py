@@ -1,8 +1,8 @@
 """Drive a source of samples into a data set on disk: in parallel, reproducibly, and resumably.
 
 A source makes samples in numbered units, each a pure function of (settings, split, group, unit). Workers make units,
-this process alone writes them, in order, and notes each finished unit in a journal. So the result does not depend on
-the number of workers, and after a kill the same command goes on with the first unit that the journal does not name.
+this process alone writes them, in order, and notes each finished unit in a log. So the result does not depend on
+the number of workers, and after a kill the same command goes on with the first unit that the log does not name.
 Generators make as many units as it takes; converters (`convert/`) are sources too, with an end.
 """
 
@@ -20,9 +20,9 @@ from typing import Any, Protocol
 from PIL import Image
 
 from objectspace.data import store
-from objectspace.data.journal import Encoded, Journal, Records, Stream
 from objectspace.data.sample import Problem, Sample
 from objectspace.data.store import Json
+from objectspace.data.streams import Encoded, Records, Stream, StreamLog
 from objectspace.data.workers import in_order, only_one, pool
 from objectspace.errors import UserError
 from objectspace.io.progress import Progress, logged_progress
@@ -99,24 +99,24 @@ def generate(source: Source, root: Path, streams: Sequence[Stream], workers: int
 
 def _make_all(source: Source, root: Path, streams: Sequence[Stream], workers: int, request: Json) -> Made:
     start = time.monotonic()
-    journals = [Journal(root, stream) for stream in streams]
-    seen = {digest for journal in journals for digest in journal.digests} if source.distinct else None
-    already = sum(journal.count for journal in journals)
+    logs = [StreamLog(root, stream) for stream in streams]
+    seen = {digest for log in logs for digest in log.digests} if source.distinct else None
+    already = sum(log.count for log in logs)
     total = _expected_total(streams)
     with (
         logged_progress(f"{source.generator} -> {root.name}", total, root / "log.jsonl", already) as progress,
         pool(workers) as submit,
     ):
-        for journal in journals:
-            units = in_order(submit, workers, partial(_make_unit, source, journal.stream), journal.next_unit)
-            _fill(journal, units, seen, progress)
-    images = sum(journal.count for journal in journals)
-    problems = tuple(problem for journal in journals for problem in journal.problems)
+        for log in logs:
+            units = in_order(submit, workers, partial(_make_unit, source, log.stream), log.next_unit)
+            _fill(log, units, seen, progress)
+    images = sum(log.count for log in logs)
+    problems = tuple(problem for log in logs for problem in log.problems)
     if not images:
-        _clear(root, journals)
+        _clear(root, logs)
         listed = "".join(f"\n  {problem}" for problem in problems[:20])
         raise UserError(f"nothing could be made into a data set{listed or ': the source is empty'}")
-    summary = _finish(source, root, journals, request)
+    summary = _finish(source, root, logs, request)
     return Made(root, images, images - already, time.monotonic() - start, summary, problems)
 
 
@@ -156,7 +156,7 @@ def _check_request(root: Path, request: Json) -> Json | None:
 
 def _has_begun(root: Path) -> bool:
     """Whether an unfinished data set has any image: if not, it may become another."""
-    return any(journal.stat().st_size for journal in (root / ".making").glob("*.jsonl"))
+    return any(log.stat().st_size for log in (root / ".making").glob("*.jsonl"))
 
 
 def _check_images(root: Path, splits: dict[str, int]) -> None:
@@ -171,9 +171,9 @@ def _check_images(root: Path, splits: dict[str, int]) -> None:
             )
 
 
-def _clear(root: Path, journals: Sequence[Journal]) -> None:
+def _clear(root: Path, logs: Sequence[StreamLog]) -> None:
     """Leave nothing behind of a data set that has no image."""
-    for folder in {root / ".making", *(root / journal.stream.split for journal in journals)}:
+    for folder in {root / ".making", *(root / log.stream.split for log in logs)}:
         shutil.rmtree(folder, ignore_errors=True)
     (root / "log.jsonl").unlink(missing_ok=True)
     if not any(root.iterdir()):
@@ -197,40 +197,40 @@ def _compare(key: str, before: Any, now: Any, root: Path) -> None:
         )
 
 
-def _finish(source: Source, root: Path, journals: Sequence[Journal], request: Json) -> Json:
+def _finish(source: Source, root: Path, logs: Sequence[StreamLog], request: Json) -> Json:
     splits: dict[str, int] = {}
-    for split in dict.fromkeys(journal.stream.split for journal in journals):
-        records = Records([journal for journal in journals if journal.stream.split == split])
+    for split in dict.fromkeys(log.stream.split for log in logs):
+        records = Records([log for log in logs if log.stream.split == split])
         info = {"description": f"{source.generator}, split {split}", "licence": source.licence}
         splits[split] = store.write_annotations(root / split / "annotations.json", records, info)
-    summary = source.summary(Records(journals))
-    left_out = [(problem.where, problem.reason) for journal in journals for problem in journal.problems]
+    summary = source.summary(Records(logs))
+    left_out = [(problem.where, problem.reason) for log in logs for problem in log.problems]
     store.write_json(root / "dataset.json", request | {"splits": splits, "summary": summary, "left_out": left_out})
     shutil.rmtree(root / ".making")
     return summary
 
 
-def _fill(journal: Journal, units: Iterator[_Unit | None], seen: set[str] | None, progress: Progress) -> None:
+def _fill(log: StreamLog, units: Iterator[_Unit | None], seen: set[str] | None, progress: Progress) -> None:
     """Write units until the stream has its count or ends; with `seen`, only images whose digest is not in it."""
-    wanted, fruitless = journal.stream.count, 0
-    while wanted is None or journal.count < wanted:
+    wanted, fruitless = log.stream.count, 0
+    while wanted is None or log.count < wanted:
         unit = next(units)
         if unit is None:
             return
-        room = None if wanted is None else wanted - journal.count
+        room = None if wanted is None else wanted - log.count
         samples = unit.samples[:room] if seen is None else _unseen(unit.samples, seen, room)
-        journal.append(journal.next_unit, samples, unit.problems)
+        log.append(log.next_unit, samples, unit.problems)
         progress.advance(len(samples) + len(unit.problems))
         fruitless = 0 if samples else fruitless + 1
         if wanted is not None and fruitless >= PATIENCE:
             raise UserError(
-                f"{journal.stream.name} has only {journal.count} distinct images, {wanted} were asked for: "
+                f"{log.stream.name} has only {log.count} distinct images, {wanted} were asked for: "
                 "ask for fewer, or use another seed or policy"
             )
 
 
 def _unseen(samples: Sequence[Encoded], seen: set[str], room: int | None) -> list[Encoded]:
-    """The samples whose digest is new, `room` at most; `seen` learns those only, as it would from a journal."""
+    """The samples whose digest is new, `room` at most; `seen` learns those only, as it would from a log."""
     new: list[Encoded] = []
     for sample in samples:
         if len(new) == room:

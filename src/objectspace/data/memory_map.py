@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from objectspace.data import truth
 from objectspace.data.sample import Problem
 from objectspace.data.store import Json, read_json, write_json
-from objectspace.data.truth import Truth
+from objectspace.data.truth import Annotations
 from objectspace.errors import UserError
 from objectspace.io.images import BadImage, list_images, read_image, resize
 from objectspace.io.progress import logged_progress
@@ -35,7 +35,7 @@ class MemoryMap:
 
     images: NDArray[np.uint8]  # (n, H, W, 3)
     names: tuple[str, ...]
-    truth: Truth
+    truth: Annotations
     problems: tuple[Problem, ...]
 
 
@@ -98,7 +98,7 @@ def _load(base: Path, fingerprint: str) -> MemoryMap | None:
     return MemoryMap(
         images=np.memmap(pixels, np.uint8, mode="r", shape=shape),
         names=tuple(content["names"]),
-        truth=Truth.load(facts),
+        truth=Annotations.load(facts),
         problems=tuple(Problem(*problem) for problem in content["problems"]),
     )
 

@@ -53,7 +53,7 @@ def from_coco_box(box: Iterable[float]) -> Box:
 
 
 def to_record(sample: Sample) -> Json:
-    """All that annotations.json says about one image but its file name, as the journal keeps it until the end."""
+    """All that annotations.json says about one image but its file name, as a stream's log keeps it until the end."""
     height, width = sample.image.shape[:2]
     image: Json = {"height": height, "width": width}
     taken = {"height", "width", "ground", "file_name", "id"} & sample.attributes.keys()

@@ -1,6 +1,6 @@
 """The annotations of a split as flat arrays: quick to load, masks decoded only when asked for.
 
-Reads annotations.json once; gives a `Truth` that is kept beside the memory map as an .npz.
+Reads annotations.json once; gives `Annotations`, which are kept beside the memory map as an .npz.
 """
 
 import os
@@ -19,7 +19,7 @@ from objectspace.geometry import rle
 
 
 @dataclass(frozen=True)
-class Truth:
+class Annotations:
     """What is known about n images with M objects in all; image i owns the objects starts[i] to starts[i + 1]."""
 
     starts: NDArray[np.int64]  # (n + 1,)
@@ -43,7 +43,7 @@ class Truth:
         np.savez(path, **{field.name: getattr(self, field.name) for field in fields(self)})
 
     @classmethod
-    def load(cls, path: Path) -> "Truth":
+    def load(cls, path: Path) -> "Annotations":
         with np.load(path, allow_pickle=False) as content:
             return cls(**{field.name: content[field.name] for field in fields(cls)})
 
@@ -70,7 +70,7 @@ class Truth:
         return rle.decode({"size": [int(side) for side in self.sizes[index]], "counts": runs})
 
 
-def empty(count: int) -> Truth:
+def empty(count: int) -> Annotations:
     """The truth of images about which nothing is known."""
     return _assemble([{"objects": [], "size": (1, 1)} for _ in range(count)])
 
@@ -83,7 +83,7 @@ def images_of(content: Json, path: Path) -> dict[str, Json]:
         raise UserError(f"{path} is not in COCO form: 'images' should be a list of entries with 'file_name'") from error
 
 
-def collect(content: Json, images: Iterable[Json], path: Path) -> tuple[Truth, list[Problem]]:
+def collect(content: Json, images: Iterable[Json], path: Path) -> tuple[Annotations, list[Problem]]:
     """The truth about `images` (entries of the file's own list), in that order, and the annotations left out."""
     names = {category["id"]: str(category["name"]) for category in content.get("categories", [])}
     problems: list[Problem] = []
@@ -164,13 +164,13 @@ def _checked(annotation: Json, names: Mapping[Any, str]) -> Json | str:
     }
 
 
-def _assemble(records: list[Json]) -> Truth:
+def _assemble(records: list[Json]) -> Annotations:
     objects = [item for record in records for item in record["objects"]]
     ignored = [box for record in records for box in record.get("ignored", [])]
     grounds = [item for record in records for item in record.get("ground", {}).items()]
     mask_text, mask_ends = _pack([item["mask"]["counts"] if item["mask"] else "" for item in objects])
     ground_text, ground_ends = _pack([mask["counts"] for _, mask in grounds])
-    return Truth(
+    return Annotations(
         starts=np.cumsum([0, *(len(record["objects"]) for record in records)]),
         sizes=np.array([record["size"] for record in records], np.int64).reshape(-1, 2),
         boxes=np.array([item["box"] for item in objects], np.float64).reshape(-1, 4),

@@ -13,7 +13,7 @@ from objectspace.evaluation import boxes
 from objectspace.evaluation.boxes import Floats, Prediction
 from objectspace.evaluation.coco import coco_ap
 from objectspace.evaluation.detection import detection
-from objectspace.evaluation.records import Record, Truth, leave_ignored_out, leave_out, record
+from objectspace.evaluation.records import GroundTruth, Record, leave_ignored_out, leave_out, record
 from objectspace.evaluation.report import BoxMeasures, Number, Report, Variant, defined
 from objectspace.scene import Scene
 
@@ -22,7 +22,7 @@ LOOSE = 0.3  # an IoU that forgives a pixel at the edge of something of five pix
 
 def evaluate(
     scenes: Iterable[Scene] | None,
-    dataset: Truth,
+    dataset: GroundTruth,
     *,
     indices: Sequence[int] | None = None,
     iou: float = 0.5,

@@ -17,7 +17,7 @@ from objectspace.scene import Scene
 NOTHING: Prediction = (np.zeros((0, 4)), np.zeros(0))
 
 
-class Truth(Protocol):
+class GroundTruth(Protocol):
     """What must be known about n images of one size H W; `objectspace.data.Dataset` is such a thing."""
 
     def __len__(self) -> int: ...
@@ -52,7 +52,7 @@ class Record:
     masks: masks.MaskScores | None  # None where scene or truth have none
 
 
-def record(scene: Scene | None, published: Scene | None, dataset: Truth, index: int) -> Record:
+def record(scene: Scene | None, published: Scene | None, dataset: GroundTruth, index: int) -> Record:
     """Take down a scene and, by the published rule, another of the same image; either may not be asked for."""
     image, labelled = dataset.images[index], dataset.object_count > 0
     for each in (scene, published):
@@ -121,7 +121,7 @@ def _elsewhere(prediction: Prediction, truth: Floats, out: NDArray[np.bool_], le
     return found[kept], scores[kept]
 
 
-def _compare_masks(predicted: masks.Partition, dataset: Truth, index: int) -> masks.MaskScores | None:
+def _compare_masks(predicted: masks.Partition, dataset: GroundTruth, index: int) -> masks.MaskScores | None:
     given = dataset.masks(index)
     true = [mask for mask in given if mask is not None]
     if len(true) < len(given):

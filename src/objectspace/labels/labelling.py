@@ -27,7 +27,7 @@ from objectspace.labels.purity import categories_in, true_categories
 from objectspace.models.base import SceneModel
 from objectspace.reports.labels import Group, write_labels_page
 from objectspace.results.coco import write_coco
-from objectspace.results.decomposition import Decomposition, Frame, Options
+from objectspace.results.decomposition import DecomposeOptions, Decomposition, Frame
 from objectspace.results.journal import Journal
 from objectspace.results.record import Record
 from objectspace.scene import Box, Picture, Scene
@@ -71,7 +71,7 @@ class Labelling(Decomposition):
         out: Path,
         model: SceneModel,
         name: str,
-        options: Options,
+        options: DecomposeOptions,
         clusters: int | None = None,
         seed: int = 0,
         truths: Truths | None = None,
@@ -96,7 +96,7 @@ class Labelling(Decomposition):
         centroids = choose(what, seed=self.seed) if self.clusters is None else kmeans(what, self.clusters, self.seed)
         defaults = default_names(len(centroids))
         plain = Labels(self.name, self.weights, centroids, defaults, (0,) * len(centroids))
-        grouping, nearest = self._look(journal, plain)
+        grouping, nearest = self._count_and_rank(journal, plain)
         path = self.out / "labels.json"
         grouping.labels = labels = _with_names_of(path, grouping.labels)
         info = {"description": "objects grouped by objectspace", "version": __version__, "model": self.name}
@@ -130,7 +130,7 @@ class Labelling(Decomposition):
             before += len(record.objects)
         return np.concatenate(parts)
 
-    def _look(self, journal: Journal, labels: Labels) -> tuple[Grouping, list[list[Member]]]:
+    def _count_and_rank(self, journal: Journal, labels: Labels) -> tuple[Grouping, list[list[Member]]]:
         """Count every group's objects, note their true categories, and find those nearest to its middle."""
         grouping = Grouping(labels)
         counts = [0] * len(labels.names)

@@ -25,7 +25,7 @@ from objectspace.nn.broadcast import coordinate_map
 from objectspace.ops.mixtures import gaussian_log_density
 
 LEAST_STD = 1e-4
-INPUTS = 17  # channels that the refinement reads of a slot, see `Iodine._look`
+INPUTS = 17  # channels that the refinement reads of a slot, see `Iodine._refiner_inputs`
 
 State = tuple[Tensor, Tensor]  # of the LSTM, (B K, hidden) twice
 
@@ -122,7 +122,7 @@ class Refiner(nn.Module):
         layers: list[nn.Module] = []
         for before, after in pairwise(channels):
             layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.ELU(inplace=True)]
-        self.look = nn.Sequential(*layers)
+        self.look = nn.Sequential(*layers)  # the name is that of the weights
         self.think = nn.Sequential(nn.Linear(channels[-1], config.hidden), nn.ELU(inplace=True))
         self.remember = nn.LSTMCell(config.hidden + 4 * config.slot_dim, config.hidden)
         self.change = nn.Linear(config.hidden, 2 * config.slot_dim)
@@ -194,7 +194,7 @@ class Iodine(MixtureModel, config=IodineConfig):
                 by_posteriors, *by_pictures = torch.autograd.grad(guess.loss.sum(), wanted, retain_graph=learning)
             losses.append(guess.loss if learning else guess.loss.detach())
             vectors = torch.cat([posteriors, _normed(by_posteriors, 1)], dim=1)
-            change, state = self.refiner(self._look(images, guess, *by_pictures), vectors, state)
+            change, state = self.refiner(self._refiner_inputs(images, guess, *by_pictures), vectors, state)
             posteriors = posteriors + change
         return losses, self._guess(images, posteriors, sample, generator)
 
@@ -216,7 +216,7 @@ class Iodine(MixtureModel, config=IodineConfig):
         pictures = pictures.view(count, self.config.components, *pictures.shape[1:])
         return pictures[:, :, :3], pictures[:, :, 3:]
 
-    def _look(self, images: Tensor, guess: Guess, by_means: Tensor, by_logits: Tensor) -> Tensor:
+    def _refiner_inputs(self, images: Tensor, guess: Guess, by_means: Tensor, by_logits: Tensor) -> Tensor:
         """All that the refinement sees of every slot, the loss's gradients among it: (B K, INPUTS, h, w)."""
         with torch.no_grad():
             notes = [by_means, by_logits, guess.by_pixel, leave_one_out(guess)]

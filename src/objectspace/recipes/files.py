@@ -5,6 +5,7 @@ Reads TOML from the package (`recipes/<model>-<data>.toml`) or from a path; give
 
 import re
 import tomllib
+import warnings
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -27,6 +28,14 @@ DECIDING = (
     "model.foreground.sigma",
     "model.background.sigma",
 )  # other values follow from them
+RENAMED = {
+    "training.look_every": "training.validate_every",
+    "training.look_images": "training.validate_images",
+}  # old keys, which are still read, and what they are called now
+
+
+class RenamedKeyWarning(FutureWarning):
+    """A recipe or a change of one says a key by its old name."""
 
 
 def shipped() -> dict[str, Traversable]:
@@ -37,11 +46,11 @@ def shipped() -> dict[str, Traversable]:
 
 def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     """A shipped recipe by name, or one from a .toml file, with overrides like `training.steps=500`."""
-    path, text = _find(str(name_or_path))
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path} is not valid TOML: {error}") from error
+    path, content = _read(str(name_or_path))
+    old = [key for key in RENAMED if _has(content, key)]
+    old += [key for key in map(_key, overrides) if key in RENAMED]
+    for key in dict.fromkeys(old):
+        warnings.warn(f"{key} is now called {RENAMED[key]}; the old name is still read", RenamedKeyWarning, 2)
     recipe = build(content, path)
     if not overrides:
         return recipe
@@ -56,10 +65,24 @@ def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     return build(changed, path)
 
 
-def build(content: Table, where: str) -> Recipe:
-    """Check a table of values; `where` says in errors which file it came from."""
+def parse(text: str, where: str) -> Recipe:
+    """A recipe from its text, as cards and other files quote it; `where` says in errors which file."""
     try:
-        return Recipe.model_validate(_without_none(content))
+        return build(tomllib.loads(text), where)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"the recipe in {where} is not valid TOML: {error}") from error
+
+
+def load_run(run: Path) -> Recipe:
+    """The recipe that a run wrote down when it began; nobody typed it, so nothing is said of old names."""
+    path, content = _read(str(run / "recipe.toml"))
+    return build(content, path)
+
+
+def build(content: Table, where: str) -> Recipe:
+    """Check a table of values, old names included; `where` says in errors which file it came from."""
+    try:
+        return Recipe.model_validate(_without_none(_by_new_names(content, where)))
     except ValidationError as error:
         kind = _kind_of(content)
         raise UserError("\n".join(_explain(issue, where, kind) for issue in error.errors())) from error
@@ -71,6 +94,15 @@ def dump(recipe: Recipe) -> str:
     if recipe.phases is not None:  # an absent key would be filled in again
         _say_none(table, {"model": MODEL} | recipe.phases.plan({"foreground": 0.1, "background": 0.1}))
     return _arrays_on_a_line(tomli_w.dumps(_without_null(table)))
+
+
+def _read(name: str) -> tuple[str, Table]:
+    """What errors call a recipe, and its values."""
+    path, text = _find(name)
+    try:
+        return path, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not valid TOML: {error}") from error
 
 
 def _find(name: str) -> tuple[str, str]:
@@ -91,13 +123,37 @@ def _override(content: Table, text: str) -> None:
         raise UserError(f"--set {text!r}: write it as section.key=value, as in training.steps=500")
     if any("\ud800" <= character <= "\udfff" for character in text):  # how Python keeps bytes that are no UTF-8
         raise UserError(f"--set {text!r} is not text in UTF-8, which recipes are written in")
-    *sections, last = key.strip().split(".")
+    *sections, last = RENAMED.get(_key(text), _key(text)).split(".")
     table = content
     for section in sections:
         table = table.setdefault(section, {})
         if not isinstance(table, dict):
             raise UserError(f"--set {text!r}: {section} is a value, not a section")
     table[last] = _value(value.strip())
+
+
+def _key(override: str) -> str:
+    return override.partition("=")[0].strip()
+
+
+def _has(content: Table, key: str) -> bool:
+    """Whether a table holds a key like training.steps."""
+    section, _, last = key.partition(".")
+    inner = content.get(section)
+    return isinstance(inner, dict) and last in inner
+
+
+def _by_new_names(content: Table, where: str) -> Table:
+    """The same values, the renamed keys by their new names."""
+    for old, new in RENAMED.items():
+        if not _has(content, old):
+            continue
+        if _has(content, new):
+            raise UserError(f"{where}: {old} is the old name of {new}: give only the new one")
+        section, (before, now) = old.split(".")[0], (key.split(".")[1] for key in (old, new))
+        inner = {now if key == before else key: value for key, value in content[section].items()}
+        content = content | {section: inner}
+    return content
 
 
 def _value(text: str) -> Any:

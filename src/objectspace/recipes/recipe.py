@@ -34,8 +34,8 @@ class Training(Section):
     background_repeats: Annotated[int, Field(ge=0)] = 0  # so often the background's phase is done again if it failed
     ladder: Annotated[int, Field(ge=0)] = 0  # steps for each background that is tried; 0: the recipe's own is used
     log_every: Whole = 20  # steps between lines of metrics.jsonl
-    look_every: Whole = 500  # steps between looks at held-out images: measures, latest.png, collapse watch
-    look_images: Whole = 64
+    validate_every: Whole = 500  # steps between validations on held-out images: measures, latest.png, collapse watch
+    validate_images: Whole = 64
     save_every: Whole = 500  # steps between checkpoints
     watch_from: Annotated[int, Field(ge=0)] = 1000  # the first step at which a collapse counts
 

@@ -19,6 +19,7 @@ GAP = 6  # pixels between the tiles of a sheet
 PAPER = (250, 250, 250)
 INK = (40, 40, 40)
 DASH = 3  # pixels of a dash
+LEAST_SIDE = 256  # pixels that the longer side of a picture to look at should have
 TEXT = 11  # pixels that a label is high
 
 
@@ -32,6 +33,11 @@ def color_of(index: int) -> Color:
     golden = (math.sqrt(5) - 1) / 2
     red, green, blue = colorsys.hsv_to_rgb((0.02 + index * golden) % 1, 0.75 if index % 2 else 0.95, 1.0)
     return round(255 * red), round(255 * green), round(255 * blue)
+
+
+def factor_to_see(image: Picture) -> int:
+    """The whole factor by which a small image is enlarged, so that its boxes can be seen; 1 for a large one."""
+    return max(1, LEAST_SIDE // max(image.shape[:2]))
 
 
 def enlarge(image: Picture, factor: int) -> Picture:

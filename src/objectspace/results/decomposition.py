@@ -38,7 +38,7 @@ from objectspace.labels.names import Labels
 from objectspace.models.base import SceneModel
 from objectspace.models.parts.grid import GridModel
 from objectspace.reports.html import ReportWriter, report_section
-from objectspace.reports.pictures import beside, palette, with_boxes, with_masks
+from objectspace.reports.pictures import beside, factor_to_see, palette, with_boxes, with_masks
 from objectspace.results.coco import OBJECT, write_coco
 from objectspace.results.counts import write_counts
 from objectspace.results.cutouts import crops, label_map
@@ -55,11 +55,10 @@ RESULTS = ("annotations.json", "scenes", "overlays", "report.html", "crops", "ma
 SECTIONS = ".page"
 COCO_NOTE, PAGE_NOTE = "annotations.json", "report.html"  # what the journal knows about them
 LARGEST_BATCH = 2**24  # pixels
-LOOK = 256  # pixels that the longer side of an overlay has at least
 
 
 @dataclass(frozen=True)
-class Options:
+class DecomposeOptions:
     """What is wanted beyond `annotations.json` and `scenes/`."""
 
     threshold: float = 0.5
@@ -133,7 +132,7 @@ class Decomposition:
 
     results: ClassVar[tuple[str, ...]] = RESULTS
 
-    def __init__(self, out: Path, model: SceneModel, name: str, options: Options) -> None:
+    def __init__(self, out: Path, model: SceneModel, name: str, options: DecomposeOptions) -> None:
         self.out, self.model, self.name, self.options = out, model, name, options
         self.weights = fingerprint(model)
         if options.price is not None and not isinstance(model, GridModel):
@@ -361,7 +360,7 @@ def fingerprint(model: SceneModel) -> str:
 
 def overlay(image: Picture, scene: Scene) -> Image.Image:
     """An image with its boxes, and its masks beside it; a small one enlarged."""
-    factor = max(1, LOOK // max(image.shape[:2]))
+    factor = factor_to_see(image)
     return Image.fromarray(beside(with_boxes(image, scene, factor), with_masks(image, scene, factor)))
 
 

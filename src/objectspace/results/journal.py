@@ -213,8 +213,8 @@ class Journal:
         known = json.loads(before)
         changed = [name for name in {**known, **settings} if known.get(name) != settings.get(name)]
         if changed:
-            told = ((name, *(_given(each.get(name)) for each in (known, settings))) for name in changed)
-            list_of = "; ".join(f"{name} was {before}, and now is {now}" for name, before, now in told)
+            lines = ((name, *(_given(each.get(name)) for each in (known, settings))) for name in changed)
+            list_of = "; ".join(f"{name} was {before}, and now is {now}" for name, before, now in lines)
             raise UserError(f"{self.path.parent} was begun differently: {list_of}. Give another --out, or remove it")
 
 

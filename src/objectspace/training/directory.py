@@ -33,7 +33,7 @@ def prepare(run: Path, recipe: Recipe, resume: bool, say: Say) -> tuple[checkpoi
         return None, []
     if not resume:
         raise UserError(f"{run} is not empty: continue its run with --resume, or give another --out")
-    _refuse_changes(recipe_files.load(run / "recipe.toml"), recipe)
+    _refuse_changes(recipe_files.load_run(run), recipe)
     saved, complaints = checkpoint.load_newest(run / "checkpoints")
     for complaint in complaints:
         say(f"warning: {complaint}")

@@ -40,8 +40,8 @@ def connect(accelerator: str, devices: int, nodes: int, precision: str) -> Fabri
     return fabric
 
 
-def is_first() -> bool:
-    """Whether this process is the one that speaks."""
+def is_rank_zero() -> bool:
+    """Whether this process has rank zero: it is the one that speaks."""
     return int(getattr(rank_zero_only, "rank", 0) or 0) == 0
 
 
@@ -57,8 +57,8 @@ def share_of(batch: int, processes: int) -> int:
     return batch // processes
 
 
-def on_first(fabric: Fabric, action: Callable[[], T]) -> T:
-    """Let the first process do something; all get its result, or stop with its error."""
+def on_rank_zero(fabric: Fabric, action: Callable[[], T]) -> T:
+    """Let rank zero do something; all processes get its result, or stop with its error."""
     answer: tuple[T | None, str | None] = (None, None)
     if fabric.is_global_zero:
         try:

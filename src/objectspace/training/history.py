@@ -9,7 +9,7 @@ from typing import Any
 from objectspace.errors import UserError
 from objectspace.models.card import Card
 from objectspace.recipes import files as recipe_files
-from objectspace.training.ladder import chosen_before, told
+from objectspace.training.ladder import describe_choice, with_chosen_background
 
 
 def describe(run: Path, name: str, machine: str) -> Card:
@@ -17,8 +17,8 @@ def describe(run: Path, name: str, machine: str) -> Card:
     summary = _read(run / "summary.json")
     if summary["ended"] != "finished":
         raise UserError(f"the run in {run} is {summary['ended']!r}, not finished: go on with --resume")
-    given = recipe_files.load(run / "recipe.toml")
-    recipe = chosen_before(run, given) or given  # as it was trained: with the background that was chosen
+    given = recipe_files.load_run(run)
+    recipe = with_chosen_background(run, given) or given  # as it was trained: with the background that was chosen
     made = Path(summary["data"]) / "dataset.json"
     return Card(
         name=name,
@@ -32,7 +32,7 @@ def describe(run: Path, name: str, machine: str) -> Card:
         machine=machine,
         failed_starts=len(summary["failed_starts"]),
         precision="float16",
-        background=told(run),
+        background=describe_choice(run),
     )
 
 

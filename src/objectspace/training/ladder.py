@@ -20,7 +20,7 @@ from objectspace.models.space import SpaceConfig
 from objectspace.recipes.recipe import Recipe
 from objectspace.training.directory import writing
 from objectspace.training.display import Display, Say
-from objectspace.training.journal import Journal
+from objectspace.training.log import MetricsLog
 from objectspace.training.rungs import Result, attempt, rungs, with_background
 
 FILE = "ladder.json"
@@ -90,20 +90,20 @@ def settle(
     """The recipe that a run trains: as it is if it fixes its background, or with the one that was or is now chosen."""
     if not recipe.training.ladder:
         return recipe
-    before = chosen_before(run, recipe)
+    before = with_chosen_background(run, recipe)
     if before is not None:
         return before
     begun = time.monotonic()
     settled, results = climb(recipe, train_set, held_out, say, recipe.training.seed, device)
     with writing(run):
-        with Journal(run, 0) as journal:
+        with MetricsLog(run, 0) as log:
             for result in results:
-                journal.note(0, {f"ladder_{name}": value for name, value in _measures(result).items()})
+                log.write(0, {f"ladder_{name}": value for name, value in _measures(result).items()})
         write_json(run / FILE, _record(results, round(time.monotonic() - begun, 1)))
     return settled
 
 
-def chosen_before(run: Path, recipe: Recipe) -> Recipe | None:
+def with_chosen_background(run: Path, recipe: Recipe) -> Recipe | None:
     """The recipe of a run with the background that its ladder.json names; None if there is no such file."""
     if not (run / FILE).exists():
         return None
@@ -114,7 +114,7 @@ def chosen_before(run: Path, recipe: Recipe) -> Recipe | None:
     return with_background(recipe, background)
 
 
-def told(run: Path) -> str:
+def describe_choice(run: Path) -> str:
     """The choice of a run in a line, as its card tells it; empty if it did not climb."""
     if not (run / FILE).exists():
         return ""

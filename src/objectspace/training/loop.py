@@ -31,9 +31,9 @@ from objectspace.errors import UserError
 from objectspace.training import optimisers
 from objectspace.training.directory import writing
 from objectspace.training.display import Display, Say
-from objectspace.training.distributed import averages, on_first, share_of
-from objectspace.training.journal import Journal
+from objectspace.training.distributed import averages, on_rank_zero, share_of
 from objectspace.training.leftover import background_leaves, ground_share
+from objectspace.training.log import MetricsLog
 from objectspace.training.monitor import Collapse, Watch, vitals
 from objectspace.training.signals import stop_signals
 from objectspace.training.state import Start, State, save
@@ -77,7 +77,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     apart = start.model.clip_groups() if training.clip_apart else None
     begun = time.monotonic() - state.seconds
     with (
-        Journal(start.run, state.step) if fabric.is_global_zero else nullcontext() as journal,
+        MetricsLog(start.run, state.step) if fabric.is_global_zero else nullcontext() as log,
         Display(
             training.steps + state.put_back, state.step, deadline, say, silent=not fabric.is_global_zero
         ) as display,
@@ -105,12 +105,12 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
                 repeat_background(start, state, say)
                 display.lengthen(training.steps + state.put_back)
             logged, last = state.step % training.log_every == 0, state.clock == training.steps
-            if logged and journal is not None:
+            if logged and log is not None:
                 facts: dict[str, float | str] = {"seconds": round(state.seconds, 2), "phase": phase}
-                journal.note(state.step, facts | dict(report.terms))
+                log.write(state.step, facts | dict(report.terms))
             display.show(state.step, _numbers(state, report), line=logged)
-            if last or state.step % training.look_every == 0:
-                collapse = look(start, state, journal, watch, say)
+            if last or state.step % training.validate_every == 0:
+                collapse = validate(start, state, log, watch, say)
                 if collapse is not None and fatal_collapse:
                     return Ended(collapse.name, state, collapse)
             if last or stopped or late or state.step % training.save_every == 0:
@@ -134,7 +134,7 @@ def repeat_background(start: Start, state: State, say: Say) -> None:
     It goes on from where it stands, with the wide sigma and the rate of the first steps.
     """
     first = start.recipe.anneal.background_first
-    left = on_first(start.fabric, lambda: _ground_left(start, state))
+    left = on_rank_zero(start.fabric, lambda: _ground_left(start, state))
     if left <= MOST_GROUND:
         return
     done = state.put_back // first
@@ -151,44 +151,44 @@ def repeat_background(start: Start, state: State, say: Say) -> None:
 def _ground_left(start: Start, state: State) -> float:
     """The share of held-out pixels that are ground, and that the background alone does not explain."""
     stage = replace(start.recipe.anneal.at(state.clock - 1), background_only=True)
-    images = start.held_out.batch(np.arange(min(start.recipe.training.look_images, len(start.held_out))))
+    images = start.held_out.batch(np.arange(min(start.recipe.training.validate_images, len(start.held_out))))
     start.objective.eval()
     share = ground_share(*background_leaves(start.model, images, stage, start.recipe.training.batch))
     start.objective.train()
     return share
 
 
-def look(start: Start, state: State, journal: Journal | None, watch: Watch, say: Say) -> Collapse | None:
+def validate(start: Start, state: State, log: MetricsLog | None, watch: Watch, say: Say) -> Collapse | None:
     """Measure on held-out images, draw them, and warn; gives a fatal collapse if there is one."""
 
-    def by_the_first() -> tuple[dict[str, float], list[Collapse], dict[str, int]]:
-        assert journal is not None
+    def measure_and_log() -> tuple[dict[str, float], list[Collapse], dict[str, int]]:
+        assert log is not None
         with writing(start.run):
-            measures, collapses = _look(start, state, journal, watch, say)
+            measures, collapses = _validate(start, state, log, watch, say)
         return measures, collapses, dict(watch.lasting)
 
-    state.measures, collapses, state.lasting = on_first(start.fabric, by_the_first)
+    state.measures, collapses, state.lasting = on_rank_zero(start.fabric, measure_and_log)
     if state.measures.get("val_ap", math.nan) > state.best:  # never true of nan
         state.best, state.best_step = state.measures["val_ap"], state.step
     return next((collapse for collapse in collapses if collapse.fatal), None)
 
 
-def _look(
-    start: Start, state: State, journal: Journal, watch: Watch, say: Say
+def _validate(
+    start: Start, state: State, log: MetricsLog, watch: Watch, say: Say
 ) -> tuple[dict[str, float], list[Collapse]]:
     start.objective.eval()
-    numbers = range(min(start.recipe.training.look_images, len(start.held_out)))
+    numbers = range(min(start.recipe.training.validate_images, len(start.held_out)))
     images = [start.held_out.images[number] for number in numbers]
     scenes, published = start.model.decompose(images), start.model.decompose_published(images)
     start.objective.train()
     measures, seen = measure(scenes, start.held_out, published), vitals(scenes)
-    journal.note(state.step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})
-    journal.picture(state.step, images[:PICTURED], scenes[:PICTURED])
+    log.write(state.step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})
+    log.picture(state.step, images[:PICTURED], scenes[:PICTURED])
     say("  ".join(f"{name} {value:.3f}" for name, value in measures.items()))
-    collapses = watch.look(state.clock, seen)
+    collapses = watch.check(state.clock, seen)
     for collapse in collapses:
         say(f"warning: {collapse.name}: {collapse.advice}")
-        journal.note(state.step, {"warning": collapse.name})
+        log.write(state.step, {"warning": collapse.name})
     return measures, collapses
 
 
@@ -221,6 +221,6 @@ def _count_skipped(state: State, report: StepReport) -> None:
 
 
 def _numbers(state: State, report: StepReport) -> dict[str, float]:
-    """What the display shows of a step: its own numbers, and the AP of the last look where boxes exist."""
+    """What the display shows of a step: its own numbers, and the AP of the last validation where boxes exist."""
     found = {"AP@0.5": state.measures["val_ap50"]} if "val_ap50" in state.measures else {}
     return {name: report.terms[name] for name in ("loss", "mse", "objects")} | found

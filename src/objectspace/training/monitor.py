@@ -1,6 +1,6 @@
 """Collapse watch: notices when a run has gone wrong, says what to change, and whether it is worth going on.
 
-Reads scenes that the model made of held-out images; gives warnings. A condition must last for `PATIENCE` looks.
+Reads scenes that the model made of held-out images; gives warnings. A condition must last for `PATIENCE` validations.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ PATIENCE = 3
 
 @dataclass(frozen=True)
 class Vitals:
-    """What the watch looks at, averaged over some scenes."""
+    """What the watch checks, averaged over some scenes."""
 
     objects: float  # present objects an image
     coverage: float  # share of the pixels that belong to objects
@@ -87,9 +87,9 @@ def vitals(scenes: Sequence[Scene]) -> Vitals:
 
 @dataclass
 class Watch:
-    """Looks again and again; `cells` is the largest number of objects the model can find, `grace` the first step.
+    """Checks every validation; `cells` is the largest number of objects the model can find, `grace` the first step.
 
-    `lasting` counts the looks for which each condition has held: a resumed run hands it on.
+    `lasting` counts the validations for which each condition has held: a resumed run hands it on.
     """
 
     cells: int
@@ -97,7 +97,7 @@ class Watch:
     grace: int = 500
     lasting: Counter[str] = field(default_factory=Counter)
 
-    def look(self, step: int, seen: Vitals) -> list[Collapse]:
+    def check(self, step: int, seen: Vitals) -> list[Collapse]:
         """The collapses that have now lasted long enough; each is named once, until it has passed and comes back."""
         if step < self.grace:
             return []

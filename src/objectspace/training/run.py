@@ -16,7 +16,7 @@ from objectspace.recipes.recipe import Recipe
 from objectspace.training import optimisers
 from objectspace.training.directory import Failed, give_up, prepare, writing
 from objectspace.training.display import Say
-from objectspace.training.distributed import connect, on_first, share_of
+from objectspace.training.distributed import connect, on_rank_zero, share_of
 from objectspace.training.ladder import settle
 from objectspace.training.loop import Ended, run_start
 from objectspace.training.precision import multiply_in_bfloat16
@@ -27,7 +27,7 @@ SHOWN = 2000  # training images that a fresh model is shown, at most
 
 
 @dataclass(frozen=True)
-class Options:
+class RunOptions:
     """What is not part of the recipe: where, how long, on what."""
 
     data: Path
@@ -41,15 +41,15 @@ class Options:
     precision: str = "32-true"
 
 
-def train(recipe: Recipe, options: Options, say: Say) -> dict[str, Any]:
+def train(recipe: Recipe, options: RunOptions, say: Say) -> dict[str, Any]:
     """Train as the recipe says; gives the summary that is also written to RUN/summary.json."""
     deadline = time.monotonic() + 60 * options.minutes if options.minutes is not None else float("inf")
     fabric = connect(options.accelerator, options.devices, options.nodes, options.precision)
     say = say if fabric.is_global_zero else _silence
     share_of(recipe.training.batch, fabric.world_size)  # complains now rather than later
     train_set, held_out = _open_data_in_turn(fabric, recipe, options, say)
-    saved, failed = on_first(fabric, lambda: prepare(options.run, recipe, options.resume, say))
-    recipe = on_first(fabric, lambda: settle(options.run, recipe, train_set, held_out, say, fabric.device))
+    saved, failed = on_rank_zero(fabric, lambda: prepare(options.run, recipe, options.resume, say))
+    recipe = on_rank_zero(fabric, lambda: settle(options.run, recipe, train_set, held_out, say, fabric.device))
     with writing(options.run):
         while True:
             seed = recipe.training.seed + len(failed)
@@ -61,24 +61,24 @@ def train(recipe: Recipe, options: Options, say: Say) -> dict[str, Any]:
             failed.append({"seed": seed, "collapse": ended.reason, "step": ended.state.step})
             say(f"seed {seed} collapsed ({ended.reason}) at step {ended.state.step}: starting again with {seed + 1}")
             saved = None
-            on_first(fabric, lambda: give_up(options.run, failed))
+            on_rank_zero(fabric, lambda: give_up(options.run, failed))
 
 
 def _silence(line: str) -> None:
     """What the processes other than the first say."""
 
 
-def _open_data_in_turn(fabric: Fabric, recipe: Recipe, options: Options, say: Say) -> tuple[Dataset, Dataset]:
+def _open_data_in_turn(fabric: Fabric, recipe: Recipe, options: RunOptions, say: Say) -> tuple[Dataset, Dataset]:
     """Open the data; one process of each machine decodes the images, the others find them decoded."""
     if fabric.world_size == 1:
         return _open_data(recipe, options, say)
-    on_first(fabric, lambda: [len(dataset) for dataset in _open_data(recipe, options, say)])
+    on_rank_zero(fabric, lambda: [len(dataset) for dataset in _open_data(recipe, options, say)])
     with fabric.rank_zero_first(local=True):
         return _open_data(recipe, options, _silence)
 
 
-def _open_data(recipe: Recipe, options: Options, say: Say) -> tuple[Dataset, Dataset]:
-    """The training images, and those that the run is looked at on: val, or test, or else the training images."""
+def _open_data(recipe: Recipe, options: RunOptions, say: Say) -> tuple[Dataset, Dataset]:
+    """The training images, and those that the run is validated on: val, or test, or else the training images."""
     splits = splits_of(options.data)
     train_set = Dataset(options.data, "train", recipe.model.image_size, recipe.model.channels)
     for problem in train_set.problems:
@@ -96,7 +96,7 @@ def _start(
     seed: int,
     train_set: Dataset,
     held_out: Dataset,
-    options: Options,
+    options: RunOptions,
     fresh: bool,
 ) -> Start:
     model = create(recipe.model, recipe.anneal, seed)
@@ -125,10 +125,10 @@ def _finish(start: Start, ended: Ended, failed: Failed) -> dict[str, Any]:
         "data": str(start.train.root),
     }
 
-    def by_the_first() -> None:
+    def write_model() -> None:
         with writing(start.run):
             start.model.save_pretrained(start.run / "model")
             write_json(start.run / "summary.json", summary)
 
-    on_first(start.fabric, by_the_first)
+    on_rank_zero(start.fabric, write_model)
     return summary

@@ -127,7 +127,7 @@ def attempt(
     sigma = rung.background.sigma_at(begin)
     stage = replace(begin, unknown=begin.unknown or UNKNOWN, background_sigma=sigma, background_only=True, warm=None)
     _train(model.to(device).train(), recipe, stage, train_set, seed, tell)
-    images = _some(held_out, recipe.training.look_images)
+    images = _some(held_out, recipe.training.validate_images)
     images = images.flip(1) if recipe.model.channels == "bgr" else images  # held-out images are in RGB
     return _measure(rung, model.eval(), images, stage, recipe.training.batch, seed)
 

@@ -13,7 +13,7 @@ from objectspace.models.base import SceneModel
 from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import checkpoint
-from objectspace.training.distributed import on_first
+from objectspace.training.distributed import on_rank_zero
 
 
 @dataclass
@@ -25,10 +25,10 @@ class State:
     seconds: float = 0.0
     skipped: int = 0
     skipped_in_a_row: int = 0
-    best: float = -math.inf  # the highest val_ap of all looks, where boxes exist ...
+    best: float = -math.inf  # the highest val_ap of all validations, where boxes exist ...
     best_step: int = 0  # ... and its step
-    measures: dict[str, float] = field(default_factory=dict)  # of the last look
-    lasting: dict[str, int] = field(default_factory=dict)  # for how many looks a collapse has shown
+    measures: dict[str, float] = field(default_factory=dict)  # of the last validation
+    lasting: dict[str, int] = field(default_factory=dict)  # for how many validations a collapse has shown
 
     @property
     def clock(self) -> int:
@@ -53,7 +53,7 @@ class Start:
 
 def save(start: Start, state: State) -> None:
     """Write a checkpoint (the first process does, and with it its batch norms' averages)."""
-    on_first(start.fabric, lambda: _write(start, state))
+    on_rank_zero(start.fabric, lambda: _write(start, state))
 
 
 def restore(start: Start, saved: checkpoint.Checkpoint) -> State:

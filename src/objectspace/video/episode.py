@@ -11,12 +11,10 @@ import numpy as np
 
 from objectspace.errors import UserError
 from objectspace.io.images import MAX_PIXELS
-from objectspace.reports.pictures import color_of, with_boxes
+from objectspace.reports.pictures import color_of, factor_to_see, with_boxes
 from objectspace.results.record import Record
 from objectspace.scene import Object, Picture, Scene
 from objectspace.video.tracking import Tracker
-
-LOOK = 256  # pixels that the longer side has at least, unless a scale is given
 
 
 def pictures(
@@ -40,7 +38,7 @@ def pictures(
         image = read(record)
         if image is None:
             continue
-        scale = scale or max(1, LOOK // max(image.shape[:2]))
+        scale = scale or factor_to_see(image)
         if image.shape[0] * image.shape[1] * scale**2 > MAX_PIXELS:
             raise UserError(
                 f"{image.shape[1]} x {image.shape[0]} pixels, {scale:g} times as large, is too much for a GIF"

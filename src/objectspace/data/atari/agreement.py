@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from objectspace.data.atari.truth import Truth
+from objectspace.data.atari.truth import ScreenTruth
 from objectspace.data.sample import Attribute
 from objectspace.data.store import Json
 
 _COMPARED = ("ram_objects", "vision_objects", "agreed")
 
 
-def attributes_of(truth: Truth) -> dict[str, Attribute]:
-    """What is noted with an image: see `Truth`. A mode that failed has null."""
+def attributes_of(truth: ScreenTruth) -> dict[str, Attribute]:
+    """What is noted with an image: see `ScreenTruth`. A mode that failed has null."""
     return {"ram_objects": truth.ram, "vision_objects": truth.vision, "agreed": truth.agreed, "alone": truth.alone}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from objectspace.data.journal import Stream
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError, unknown
 
 # The ten games of the paper's joint data set.

@@ -20,7 +20,7 @@ from objectspace.data.atari.games import GAMES
 from objectspace.data.atari.modes import Modes, Sighting
 from objectspace.data.atari.play import Frame, load_policy, play
 from objectspace.data.atari.screen import scaled
-from objectspace.data.atari.truth import Judge, Truth, agree
+from objectspace.data.atari.truth import Judge, ScreenTruth, agree
 from objectspace.data.sample import Attribute, Box, Sample, TrueObject
 from objectspace.data.store import Json
 from objectspace.errors import UserError
@@ -37,7 +37,7 @@ class _Seen:
     """A frame and what is on it."""
 
     frame: Frame
-    truth: Truth
+    truth: ScreenTruth
     display: tuple[Sighting, ...]  # score, lives, ...
 
 

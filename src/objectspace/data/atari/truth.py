@@ -43,7 +43,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Truth:
+class ScreenTruth:
     """The objects of one screen.
 
     `ram` and `vision` count the visible sightings in the categories that both modes know, `agreed` how many of them
@@ -93,13 +93,15 @@ class Judge:
         return self.believe.get(self.name(category), "both" if self.is_shared(category) else alone)
 
 
-def agree(screen: Screen, ram: Sequence[Sighting] | None, vision: Sequence[Sighting] | None, judge: Judge) -> Truth:
+def agree(
+    screen: Screen, ram: Sequence[Sighting] | None, vision: Sequence[Sighting] | None, judge: Judge
+) -> ScreenTruth:
     """Weigh the sightings of the two modes against each other; None stands for a mode that failed."""
     seen = {"ram": visible(screen, ram or ()), "vision": visible(screen, vision or ())}
     if ram is None or vision is None:
         only = tuple(Found(item.category, item.box, mode) for mode in seen for item in seen[mode])
         count = len(only)
-        return Truth(only, None if ram is None else count, None if vision is None else count, 0, count)
+        return ScreenTruth(only, None if ram is None else count, None if vision is None else count, 0, count)
     shared = {mode: [item for item in seen[mode] if judge.is_shared(item.category)] for mode in seen}
     pairs = match(shared["ram"], shared["vision"], judge)
     objects = [_together(pair, judge) for pair in pairs if judge.decides(pair[0].category) == "both"]
@@ -109,7 +111,7 @@ def agree(screen: Screen, ram: Sequence[Sighting] | None, vision: Sequence[Sight
             if judge.decides(item.category) == mode and not (overlaps([item], objects) >= TWICE).any():
                 objects.append(Found(item.category, item.box, "ram+vision" if id(item) in agreed else mode))
     alone = sum(item.found_by != "ram+vision" for item in objects)
-    return Truth(tuple(objects), len(shared["ram"]), len(shared["vision"]), len(pairs), alone)
+    return ScreenTruth(tuple(objects), len(shared["ram"]), len(shared["vision"]), len(pairs), alone)
 
 
 def match(ram: Sequence[Sighting], vision: Sequence[Sighting], judge: Judge) -> list[Pair]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from objectspace.data.convert.base import Converter, Options
+from objectspace.data.convert.base import Converter, ConvertOptions
 from objectspace.data.convert.coco import Coco
 from objectspace.data.convert.dm import DeepMind
 from objectspace.data.convert.folder import Folder
@@ -14,11 +14,11 @@ from objectspace.data.convert.masks import VARIANTS
 from objectspace.data.convert.obj3d import Obj3d
 from objectspace.data.convert.space_atari import SpaceAtari
 from objectspace.data.generate import Source
-from objectspace.data.journal import Stream
 from objectspace.data.store import SPLITS
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError, unknown
 
-FORMATS: Mapping[str, Callable[[Path, Options], Converter]] = {
+FORMATS: Mapping[str, Callable[[Path, ConvertOptions], Converter]] = {
     kind.format: kind for kind in (Folder, Coco, Obj3d, SpaceAtari, DeepMind, OclHdf5, EmorlHdf5)
 }
 
@@ -26,12 +26,12 @@ FORMATS: Mapping[str, Callable[[Path, Options], Converter]] = {
 def open_source(src: Path, format: str, **options: Any) -> tuple[Source, list[Stream]]:
     """A source of that format and all its streams, ready for `generate`.
 
-    `options` are the fields of `Options`; split_names may be a dictionary.
+    `options` are the fields of `ConvertOptions`; split_names may be a dictionary.
     """
     if format not in FORMATS:
         raise unknown("format", format, list(FORMATS))
     options["split_names"] = tuple(dict(options.get("split_names") or ()).items())
-    chosen = Options(**options)
+    chosen = ConvertOptions(**options)
     if chosen.variant is not None:
         if format not in ("dm-tfrecord", "ocl-hdf5", "emorl-hdf5"):
             raise UserError(f"--variant says which of DeepMind's data sets it is; the format {format} has none")

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from objectspace.data.journal import Stream
 from objectspace.data.sample import Problem, Sample
 from objectspace.data.store import SPLITS, Json
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 
 SPLIT_NAMES = {
@@ -26,7 +26,7 @@ SPLIT_NAMES = {
 
 
 @dataclass(frozen=True)
-class Options:
+class ConvertOptions:
     """What a user may say about a conversion.
 
     `val`, `test`: fractions of the training images to hold out, chosen by a hash of (seed, name), so that a file stays
@@ -93,7 +93,7 @@ class Options:
         return [Stream(name, None, group, round(count * share)) for name, share in self.shares(split).items()]
 
 
-def split_directories(root: Path, options: Options) -> dict[str, Path]:
+def split_directories(root: Path, options: ConvertOptions) -> dict[str, Path]:
     """Those of the sub-directories of `root` that are splits, by our name."""
     found: dict[str, Path] = {}
     for path in sorted(path for path in root.iterdir() if path.is_dir()):
@@ -113,7 +113,7 @@ class Converter(ABC):
     licence: ClassVar[str] = "that of the source"
     distinct: ClassVar[bool] = False
 
-    def __init__(self, root: Path, options: Options) -> None:
+    def __init__(self, root: Path, options: ConvertOptions) -> None:
         self.root, self.options = root, options
 
     @property

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from objectspace.data.convert.base import Converter, Options
+from objectspace.data.convert.base import Converter, ConvertOptions
 from objectspace.data.convert.dm_layout import Layout, recognise
 from objectspace.data.convert.example import parse_example
 from objectspace.data.convert.masks import OBJECTS_ROOM, Masks, masks_to_sample
 from objectspace.data.convert.tfrecord import RecordFile, record
-from objectspace.data.journal import Stream
 from objectspace.data.sample import Problem, Sample
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.io.images import resize
 
@@ -45,7 +45,7 @@ class DeepMind(Converter):
 
     format = "dm-tfrecord"
 
-    def __init__(self, root: Path, options: Options) -> None:
+    def __init__(self, root: Path, options: ConvertOptions) -> None:
         super().__init__(root, options)
         paths = _record_files(root)
         self.files = [self._open(path, "" if len(paths) == 1 else path.name.split(".")[0]) for path in paths]

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from objectspace.data.convert.base import Converter, Options
-from objectspace.data.journal import Stream
+from objectspace.data.convert.base import Converter, ConvertOptions
 from objectspace.data.sample import Problem, Sample
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 
 UNIT = 8  # images of a unit of work: several, so that noting it down costs little; few, as they may be large
@@ -37,7 +37,7 @@ _listings: dict[Hashable, Listing] = {}  # of this process: the last one that wa
 class FileConverter(Converter):
     """A source that is a list of image files. A problem met while listing takes an entry's place in the list."""
 
-    def __init__(self, root: Path, options: Options) -> None:
+    def __init__(self, root: Path, options: ConvertOptions) -> None:
         super().__init__(root, options)
         listing = self._list()
         self._digest = self._digest_of(listing)

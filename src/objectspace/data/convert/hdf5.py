@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace.data.convert.base import Converter, Options
+from objectspace.data.convert.base import Converter, ConvertOptions
 from objectspace.data.convert.hdf5_arrays import load_h5py, opened, own_array, unit_size
 from objectspace.data.convert.masks import OBJECTS_ROOM, labels_to_masks, masks_to_sample
-from objectspace.data.journal import Stream
 from objectspace.data.sample import Problem, Sample
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.io.images import natural_key
 
@@ -44,7 +44,7 @@ class ArrayPair:
 class Hdf5(Converter):
     """Images and masks in arrays."""
 
-    def __init__(self, root: Path, options: Options) -> None:
+    def __init__(self, root: Path, options: ConvertOptions) -> None:
         super().__init__(root, options)
         load_h5py()
         paths = _hdf5_files(root)

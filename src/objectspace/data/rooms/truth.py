@@ -57,7 +57,7 @@ def to_sample(
             "shape": solid.shape,
             "color": color,
             "visible_fraction": round(outline.visible_fraction, 4),
-            "depth": round(float(layout.camera.look(solid.centre)[2]), 4),
+            "depth": round(float(layout.camera.to_camera(solid.centre)[2]), 4),
         }
         objects.append(TrueObject(solid.shape, box, tight_box(mask), rle.encode(mask), attributes))
     ground = {name: rle.encode(labels == label) for name, label in (("floor", FLOOR), ("wall", WALL), ("sky", SKY))}

@@ -50,14 +50,14 @@ class Camera:
         """Distance of the image plane, in sides of the image."""
         return 0.5 / math.tan(self.field / 2)
 
-    def look(self, points: Floats) -> Floats:
+    def to_camera(self, points: Floats) -> Floats:
         """Points (..., 3) in the camera's axes."""
         seen: Floats = (points - np.asarray(self.position)) @ self.axes.T
         return seen
 
     def project(self, points: Floats) -> Floats:
         """Points (..., 3), all before the camera, in the image (..., 2)."""
-        seen = self.look(points)
+        seen = self.to_camera(points)
         return 0.5 + self.focal * seen[..., :2] / seen[..., 2:]
 
 
@@ -89,7 +89,7 @@ def outline_boxes(solids: Sequence[Solid], camera: Camera) -> Floats:
     where (c_x - k c_z)^2 = sum_i (u_ix - k u_iz)^2. The two roots k of this quadratic are its left and right end.
     """
     turns = np.stack([solid.half * solid.turn.T for solid in solids]) @ camera.axes.T  # (N, 3, 3)
-    c = camera.look(np.stack([solid.centre for solid in solids]))[:, None]
+    c = camera.to_camera(np.stack([solid.centre for solid in solids]))[:, None]
     c = c + np.stack([_CENTRES[solid.shape] for solid in solids]) @ turns  # (N, 8, 3), in the camera's axes
     u = np.stack([_HALF_AXES[solid.shape] for solid in solids]) @ turns  # (N, 3, 3)
     products = (u * u[..., 2:]).sum(axis=1, keepdims=True)  # (N, 1, 3), the sums of u_ix u_iz, u_iy u_iz, u_iz u_iz

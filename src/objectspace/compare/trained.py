@@ -5,7 +5,6 @@ trained with, and whether its training went wrong.
 """
 
 import json
-import tomllib
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ NO_WEIGHTS = "has no weights: it is still going on, or was killed; `objectspace 
 
 
 @dataclass(frozen=True)
-class Contestant:
+class TrainedModel:
     """A trained model."""
 
     name: str  # as it was given
@@ -56,7 +55,7 @@ class Contestant:
         return digest.hexdigest()
 
 
-def find(name: str, stack: ExitStack) -> Contestant:
+def find(name: str, stack: ExitStack) -> TrainedModel:
     """A trained model; `stack` keeps a shipped model's files at hand for as long as it is open."""
     path = Path(name)
     if (path / "recipe.toml").is_file():
@@ -70,7 +69,7 @@ def find(name: str, stack: ExitStack) -> Contestant:
     raise UserError(f"there is no run or model {name!r}: {there}; `objectspace models` lists those that ship")
 
 
-def find_all(names: Sequence[str], stack: ExitStack) -> list[Contestant]:
+def find_all(names: Sequence[str], stack: ExitStack) -> list[TrainedModel]:
     """The models of all names, each once."""
     return [find(name, stack) for name in dict.fromkeys(names)]
 
@@ -85,8 +84,8 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def _of_run(name: str, run: Path) -> Contestant:
-    recipe = recipe_files.load(run / "recipe.toml")
+def _of_run(name: str, run: Path) -> TrainedModel:
+    recipe = recipe_files.load_run(run)
     if not (run / "summary.json").exists() or not (run / "model" / CONFIG).exists():
         return _described(name, run / "model", recipe, recipe.training.seed, failure=NO_WEIGHTS)
     summary = read_json(run / "summary.json")
@@ -101,14 +100,16 @@ def _of_run(name: str, run: Path) -> Contestant:
     return _described(name, run / "model", recipe, seed, data, failure, remarks)
 
 
-def _of_folder(name: str, folder: Path) -> Contestant:
+def _of_folder(name: str, folder: Path) -> TrainedModel:
     """Weights without a run; a card beside them tells of the recipe."""
     if (folder / CARD).is_file():
         card = read_card(folder)
-        recipe = recipe_files.build(_toml(card.recipe, folder / CARD), str(folder / CARD))
+        recipe = recipe_files.parse(card.recipe, str(folder / CARD))
         return _described(name, folder, recipe, card.seed)
     config, _ = read_config(folder / CONFIG)
-    return Contestant(name, folder, config.kind, config.capacity, config.image_size, group=f"folder {folder.resolve()}")
+    return TrainedModel(
+        name, folder, config.kind, config.capacity, config.image_size, group=f"folder {folder.resolve()}"
+    )
 
 
 def _described(
@@ -119,12 +120,12 @@ def _described(
     data: Path | None = None,
     failure: str | None = None,
     remarks: tuple[str, ...] = (),
-) -> Contestant:
+) -> TrainedModel:
     content = recipe.model_dump(mode="json")
     del content["training"]["seed"]
     group = blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
     config = recipe.model
-    return Contestant(
+    return TrainedModel(
         name, folder, config.kind, config.capacity, config.image_size, group, seed, data, failure, remarks
     )
 
@@ -132,7 +133,7 @@ def _described(
 def _failure(summary: dict[str, Any]) -> str | None:
     """What a summary says went wrong: a collapse that lasted to the end, or an end before the end."""
     lasting = summary["state"]["lasting"]
-    collapses = [name for name, looks in lasting.items() if looks >= PATIENCE and name in ADVICE and ADVICE[name].fatal]
+    collapses = [name for name, times in lasting.items() if times >= PATIENCE and name in ADVICE and ADVICE[name].fatal]
     if collapses:
         return f"collapsed ({', '.join(collapses)})"
     if summary["ended"] == "stopped":
@@ -142,10 +143,3 @@ def _failure(summary: dict[str, Any]) -> str | None:
 
 def _failed_start(start: dict[str, Any]) -> str:
     return f"seed {start['seed']} collapsed ({start['collapse']}) at step {start['step']} and was started anew"
-
-
-def _toml(text: str, where: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"the recipe in {where} is not valid TOML: {error}") from error

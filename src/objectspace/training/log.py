@@ -16,8 +16,8 @@ from objectspace.reports.pictures import scene_rows
 from objectspace.scene import Picture, Scene
 
 
-class Journal:
-    """The diary of a run, continued at `step`: what an interrupted run wrote beyond it is dropped."""
+class MetricsLog:
+    """The log of a run, continued at `step`: what an interrupted run wrote beyond it is dropped."""
 
     def __init__(self, run: Path, step: int) -> None:
         self._run = run
@@ -35,7 +35,7 @@ class Journal:
         self._file.close()
         self._board.close()
 
-    def note(self, step: int, measures: Mapping[str, float | str]) -> None:
+    def write(self, step: int, measures: Mapping[str, float | str]) -> None:
         """Add a line; numbers go to TensorBoard too."""
         self._file.write(json.dumps({"step": step} | dict(measures)) + "\n")
         self._file.flush()

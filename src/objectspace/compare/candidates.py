@@ -14,7 +14,7 @@ from objectspace.errors import UserError, unknown
 
 
 @dataclass(frozen=True)
-class Entrant:
+class Candidate:
     """A model at one capacity."""
 
     model: str  # as tables and charts call it
@@ -47,7 +47,7 @@ def kinds(names: Sequence[str] = ()) -> list[str]:
     return list(dict.fromkeys(names)) or known
 
 
-def entrant(kind: str, size: int, grid: int, components: int, most: int | None = None) -> Entrant:
+def candidate(kind: str, size: int, grid: int, components: int, most: int | None = None) -> Candidate:
     """A kind of model with the capacity of `grid` x `grid` cells and `components`, for images of `size` x `size`.
 
     A model of components only has at most `most` of them, if that is given.
@@ -60,13 +60,13 @@ def entrant(kind: str, size: int, grid: int, components: int, most: int | None =
     except ValidationError as error:
         reason = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
         raise UserError(f"{kind} at a grid of {grid} x {grid} and images of {size} x {size}: {reason}") from error
-    return Entrant(kind, grid, config)
+    return Candidate(kind, grid, config)
 
 
-def limited(full: Entrant, objects: int) -> Entrant | None:
+def limited(full: Candidate, objects: int) -> Candidate | None:
     """The same model working on at most so many objects an image; None where that changes nothing."""
     config = full.config.limited(objects)
-    return None if config is None else Entrant(f"{full.model}, {objects} objects", full.grid, config)
+    return None if config is None else Candidate(f"{full.model}, {objects} objects", full.grid, config)
 
 
 def _space_first(kind: str) -> tuple[bool, str]:

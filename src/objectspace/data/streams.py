@@ -1,4 +1,4 @@
-"""The diary of a data set in the making: which units of which stream are on disk."""
+"""The streams of a data set in the making, and a log of each: which units of which stream are on disk."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Encoded:
     digest: str
 
 
-class Journal:
+class StreamLog:
     """The finished units of one stream, one JSON line each: {"unit", "records", "digests", "problems"}."""
 
     def __init__(self, root: Path, stream: Stream) -> None:
@@ -106,10 +106,10 @@ class Journal:
 
 @dataclass(frozen=True)
 class Records:
-    """All records of some journals, to be walked as often as needed without holding them in memory."""
+    """All records of some logs, to be walked as often as needed without holding them in memory."""
 
-    journals: Sequence[Journal]
+    logs: Sequence[StreamLog]
 
     def __iter__(self) -> Iterator[Json]:
-        for journal in self.journals:
-            yield from journal.records()
+        for log in self.logs:
+            yield from log.records()
