@@ -132,9 +132,9 @@ def resize(image: NDArray[np.uint8], height: int, width: int, *, keep_thin: bool
 
     Whatever reaches a model goes through here, in training as when images are taken apart, so that an image is the same
     bytes to it either way. Whole factors average exact blocks. For others Pillow's bilinear filter is used, which
-    widens as it shrinks; a box filter would take alternately one and two pixels there and shift edges. `keep_thin` takes
-    the box filter all the same: of what is one pixel wide it keeps most, at least half of its contrast where bilinear
-    keeps two fifths. That is for screens, see `data/atari/screen.py`.
+    widens as it shrinks; a box filter would take alternately one and two pixels there and shift edges. `keep_thin`
+    takes the box filter all the same: of what is one pixel wide it keeps most, at least half of its contrast where
+    bilinear keeps two fifths. That is for screens, see `data/atari/screen.py`.
     """
     if image.shape[:2] == (height, width):
         return image
