@@ -43,13 +43,12 @@ def images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def taken_apart(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many images each call of `decompose` was given that was not for the page."""
+    """How many images each call of `decompose` was given, for whatever they are needed."""
     calls: list[int] = []
     original = Space.decompose
 
     def counted(self: Space, given: list, *arguments: object, **options: object) -> list[Scene]:
-        if options.get("pictures") is False:
-            calls.append(len(given))
+        calls.append(len(given))
         return original(self, given, *arguments, **options)
 
     monkeypatch.setattr(Space, "decompose", counted)
@@ -104,6 +103,44 @@ def test_the_page_shows_the_first_images_only(run, model_folder, images):
     page = Path("out/report.html").read_text()
     assert "in/1.png" in page
     assert "in/2.png" not in page
+
+
+def test_the_page_needs_no_second_pass(run, model_folder, images, taken_apart):
+    run("decompose", images, "--model", model_folder, "--out", "out", "--batch", 2, "--report-images", 3)
+    assert sum(taken_apart) == len(SIZES)
+    assert not Path("out/.page").exists(), "the page is complete, and its parts are not needed any more"
+
+
+def test_a_larger_page_is_made_of_what_is_there(run, model_folder, images, taken_apart):
+    command = ("decompose", images, "--model", model_folder, "--out")
+    run(*command, "out", "--no-report")
+    taken_apart.clear()
+    run(*command, "out", "--report-images", 2)
+    assert sum(taken_apart) == 2
+    run(*command, "out", "--report-images", 9)
+    run(*command, "whole", "--report-images", 9)
+    assert Path("out/report.html").read_bytes() == Path("whole/report.html").read_bytes()
+
+
+def test_the_page_shows_what_the_annotations_say(run, model_folder, images):
+    save_noise(images / "wide.png", size=(40, 900))
+    run("decompose", images / "wide.png", "--model", model_folder, "--out", "out")
+    [(_, image)] = COCO("out/annotations.json").imgs.items()
+    count = len(COCO("out/annotations.json").anns)
+    assert (image["width"], image["height"]) == (900, 40)
+    assert f"<p>{count} object{'' if count == 1 else 's'} · 900 × 40 pixels" in Path("out/report.html").read_text()
+
+
+def test_a_directory_is_walked_once(run, model_folder, images, monkeypatch):
+    listed, original = [], os.scandir
+
+    def counted(path: str) -> object:
+        listed.append(os.fspath(path))
+        return original(path)
+
+    monkeypatch.setattr("objectspace.io.paths.os.scandir", counted)
+    run("decompose", images, "--model", model_folder, "--out", "out", "--no-report")
+    assert listed.count("in") == 1
 
 
 def test_pictures_are_kept_on_request(run, model_folder, images):
@@ -179,8 +216,9 @@ def test_an_image_that_changed_is_taken_apart_again(run, model_folder, images, t
 
 def test_interrupted_anywhere_it_ends_with_the_same_results(run, model_folder, images, monkeypatch):
     (images / "3b.png").write_bytes(b"")
-    command = ("decompose", images, "--model", model_folder, "--batch", 2, "--crops", "--report-images", 1, "--out")
+    command = ("decompose", images, "--model", model_folder, "--batch", 2, "--crops", "--report-images", 4, "--out")
     run(*command, "whole", code=1)
+    assert "in/3.png" in Path("whole/report.html").read_text()
     original = Scene.to_json
     for fatal in (0, 3, 4):
         left = [fatal]

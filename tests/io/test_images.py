@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageFile
 
 from helpers.writers import picture, save
+from objectspace.data.atari.screen import scaled
 from objectspace.errors import UserError
 from objectspace.io.images import MAX_PIXELS, BadImage, list_images, read_image, resize
 
@@ -225,3 +226,18 @@ def test_trained_weights_and_kept_data_see_the_pixels_they_always_saw(
     given: tuple[int, int], wanted: tuple[int, int], digest: str
 ) -> None:
     assert hashlib.blake2b(resize(picture(7, *given), *wanted).tobytes(), digest_size=4).hexdigest() == digest
+
+
+@pytest.mark.parametrize(
+    ("wanted", "digest"),
+    [
+        ((128, 128), "8ce30caf"),
+        ((64, 64), "f052066f"),
+        ((84, 84), "a2f9e4df"),
+        ((105, 80), "9ff3f5aa"),
+        ((210, 160), "85962f95"),
+        ((240, 320), "1c66a26f"),
+    ],
+)
+def test_screens_are_the_bytes_that_data_sets_of_games_have_always_held(wanted: tuple[int, int], digest: str) -> None:
+    assert hashlib.blake2b(scaled(picture(7, 210, 160), *wanted).tobytes(), digest_size=4).hexdigest() == digest

@@ -13,7 +13,7 @@ from PIL import Image
 
 from objectspace.io import paths as inputs
 from objectspace.io.images import BadImage, read_frames
-from objectspace.io.paths import Nothing, Source, sources
+from objectspace.io.paths import Gathered, Nothing, Source, sources
 
 
 def touch(*paths: Path) -> None:
@@ -182,3 +182,15 @@ def test_a_json_file_that_names_no_images_is_explained(text: str, tmp_path: Path
     (source,) = sources([str(tmp_path / "some.json")], tmp_path / "out")
     assert isinstance(source, Nothing)
     assert "images" in source.reason
+
+
+def test_what_was_gathered_is_counted_and_comes_back_in_order(here):
+    odd = [Path("in/2.png"), Path("in/10.png"), Path(os.fsdecode(b"in/\xff.png")), Path("in/a\nb.png")]
+    touch(*odd)
+    given = ["in", "absent.png", "*.nothing"]
+    gathered = Gathered(sources(given, Path("nowhere")))
+    expected = list(sources(given, Path("nowhere")))
+    assert list(gathered) == list(gathered) == expected
+    assert gathered.total == sum(isinstance(each, Source) for each in expected) == 5
+    assert gathered.exists
+    assert not Gathered(sources(["absent.png"], Path("nowhere"))).exists

@@ -38,7 +38,7 @@ ANNEAL = Anneal(
     temperature="(2.5 -> 0.5):(0 -> 150)",
     fixed_alpha=0.3,
     fixed_alpha_steps=80,
-    boundary_stop=0,
+    boundary=0,
 )
 
 

@@ -163,7 +163,7 @@ def test_heads_may_start_as_torch_starts_them():
 
 
 def test_stages():
-    anneal = Anneal(boundary_start=10, boundary_stop=20, fixed_alpha=0.2, fixed_alpha_steps=5)
+    anneal = Anneal(boundary="(0 -> 1):(10 -> 10) then (1 -> 0):(20 -> 20)", fixed_alpha=0.2, fixed_alpha_steps=5)
     assert anneal.at(4).fixed_alpha == 0.2
     assert anneal.at(5).fixed_alpha is None
     held = Anneal(fixed_alpha="(1e-30 -> 0.5):(9 -> 10)", fixed_alpha_steps=20)

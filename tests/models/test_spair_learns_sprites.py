@@ -27,7 +27,7 @@ ANNEAL = Anneal(
     temperature="(2.5 -> 0.5):(0 -> 90)",
     fixed_alpha=0.3,
     fixed_alpha_steps=40,
-    boundary_stop=0,
+    boundary=0,
 )
 MODELS = {
     "spair": SpairConfig(

@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from objectspace.errors import UserError
 from objectspace.io.paths import Source, sources
+from objectspace.models import create
 from objectspace.results import decomposition
-from objectspace.results.decomposition import DecomposeOptions, Decomposition
+from objectspace.results.decomposition import DecomposeOptions, Decomposition, bare
 from objectspace.scene import Object, Scene
+from oracle.mixtures import small_genesis, small_iodine
+from oracle.small import small_config, small_model
+from oracle.small_spair import small_spair
 
 
 class Finder:
@@ -97,3 +102,44 @@ def test_a_disk_that_is_full_is_explained_and_the_rest_done_later(tmp_path, monk
     monkeypatch.setattr(decomposition, "write_atomically", original)
     done = run(folder, tmp_path / "out")
     assert (done.images, done.new) == (12, 8)
+
+
+@pytest.mark.parametrize(
+    "config", [small_config(), small_spair(), small_genesis(), small_iodine()], ids=lambda c: c.kind
+)
+def test_a_bare_scene_is_what_a_model_gives_that_is_asked_for_no_more(config):
+    model = small_model(config) if config.kind == "spair" else create(config, seed=1)
+    if config.kind == "space":  # opaque objects on black are worth something
+        with torch.no_grad():
+            model.foreground.glimpse_decoder.dec_alpha.bias.fill_(4)
+            list(model.background.component_decoder.parameters())[-1].fill_(-6)
+    rng = np.random.default_rng(0)
+    images = [rng.integers(0, 255, (*size, 3), dtype=np.uint8) for size in ((32, 32), (40, 57), (9, 90))]
+    whole, asked = (model.decompose(images, 0.3, background=more, pictures=more) for more in (True, False))
+    assert any(len(scene.found) for scene in asked)
+    assert [bare(scene).to_json() for scene in whole] == [scene.to_json() for scene in asked]
+    assert whole[0].to_json() != asked[0].to_json()
+
+
+def test_a_page_takes_images_apart_once_and_no_more_than_a_batch_with_pictures_in_vain(tmp_path, monkeypatch):
+    folder, original, asked = make(tmp_path / "in", 14), Finder.decompose, []
+
+    def counted(self: Finder, images: list[np.ndarray], *_: object, pictures: bool, **__: object) -> list[Scene]:
+        asked.extend([pictures] * len(images))
+        return original(self, images)
+
+    monkeypatch.setattr(Finder, "decompose", counted)
+    run(folder, tmp_path / "out", report_images=6)
+    assert asked == [True] * 8 + [False] * 6
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert [f"in/{number}.png</a>" in page for number in range(14)] == [True] * 6 + [False] * 8
+
+
+def test_a_part_of_the_page_that_a_power_cut_has_spoilt_is_made_again(tmp_path, monkeypatch):
+    folder = make(tmp_path / "in", 3)
+    run(folder, tmp_path / "out", report_images=9)
+    before = (tmp_path / "out" / "report.html").read_bytes()
+    (tmp_path / "out" / ".page" / "000002.html").write_bytes(b"<section")
+    (tmp_path / "out" / "report.html").unlink()
+    run(folder, tmp_path / "out", report_images=9)
+    assert (tmp_path / "out" / "report.html").read_bytes() == before

@@ -117,3 +117,13 @@ def test_problems_are_forgotten_the_next_time(tmp_path):
     with open_journal(tmp_path) as journal:
         assert list(journal.problems()) == []
     assert sqlite3.connect(tmp_path / "journal").execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_numbers_are_known_before_images_are_added(tmp_path):
+    with open_journal(tmp_path) as journal:
+        note(journal, "/a")
+        note(journal, "/b", 0)
+        asked = [("/b", 1), ("/a", None), ("/c", None), ("/b", 0)]
+        expected = journal.numbers_for(asked)
+        assert expected == [3, 1, 4, 2]
+        assert [note(journal, key, frame, stamp="2") for key, frame in asked] == expected

@@ -3,7 +3,7 @@
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Annotated
 
@@ -12,7 +12,7 @@ import typer
 from objectspace.cli.data import resumable
 from objectspace.errors import UserError
 from objectspace.io.files import check_writable
-from objectspace.io.paths import STANDARD_INPUT, Source, sources
+from objectspace.io.paths import STANDARD_INPUT, Gathered, Nothing, Source, sources
 from objectspace.labels.names import read_labels
 
 
@@ -65,7 +65,7 @@ def decompose(
     if gif is not None and any(os.path.realpath(path) == os.path.realpath(gif) for path in paths):
         raise UserError(f"--gif {gif} would replace what is to be taken apart: give another name")
     names = None if labels is None else read_labels(labels)
-    total = count(paths, out)
+    found, total = gather(paths, out)
 
     from objectspace import load
     from objectspace.results.decomposition import DecomposeOptions, Decomposition
@@ -90,7 +90,7 @@ def decompose(
     )
     work = Decomposition(out, load(model), model, options)
     with resumable():
-        done = work.run(sources(paths, out, _standard_input()), total, lambda line: typer.echo(line, err=True))
+        done = work.run(found, total, lambda line: typer.echo(line, err=True))
     if gif is not None and gif.exists():
         print(f"{gif}: {gif.stat().st_size / 1e6:.1f} MB")
     rate = f", {done.new} new in {done.seconds:.1f} s" if done.new else ", finished before"
@@ -107,15 +107,11 @@ def _standard_input() -> IO[str]:
     return sys.stdin
 
 
-def count(paths: Sequence[str], out: Path) -> int | None:
-    """How many files there are; None where a list of them is still to be read."""
+def gather(paths: Sequence[str], out: Path) -> tuple[Iterable[Source | Nothing], int | None]:
+    """What the paths stand for, and how many files that is; None where a list of them is still to be read."""
     if STANDARD_INPUT in paths:
-        return None
-    total = exist = 0
-    for source in sources(paths, out):
-        if isinstance(source, Source):
-            total += 1
-            exist += exist == 0 and os.path.lexists(source.path)
-    if not exist:
+        return sources(paths, out, _standard_input()), None
+    found = Gathered(sources(paths, out))
+    if not found.exists:
         raise UserError(f"there are no images in {', '.join(paths[:5])}{' ...' if len(paths) > 5 else ''}")
-    return total
+    return found, found.total

@@ -9,10 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from objectspace.cli.data import resumable
-from objectspace.cli.decompose import count
+from objectspace.cli.decompose import gather
 from objectspace.data.truth import truths_by_file
 from objectspace.errors import UserError
-from objectspace.io.paths import sources
 
 if TYPE_CHECKING:
     from objectspace.labels.labelling import Grouping
@@ -36,7 +35,7 @@ def label(
     """Group objects that look alike, and name the groups: labels.html, labels.json, COCO categories."""
     wanted = _clusters(clusters)
     place = Path(f"{os.path.normpath(data)}-labels") if out is None else out
-    total = count([data], place)
+    found, total = gather([data], place)
     truths = truths_by_file(Path(data)) if os.path.isdir(data) else {}
 
     from objectspace import load
@@ -45,7 +44,7 @@ def label(
 
     work = Labelling(place, load(model), model, DecomposeOptions(threshold, batch), wanted, seed, truths)
     with resumable():
-        done = work.run(sources([data], place), total, lambda line: typer.echo(line, err=True))
+        done = work.run(found, total, lambda line: typer.echo(line, err=True))
     assert work.grouping is not None
     _print(work.grouping)
     print(f"{place}: {done.images} images, {done.objects} objects, {len(work.grouping.labels.names)} groups")

@@ -24,6 +24,7 @@ from objectspace.compare.candidates import Candidate
 from objectspace.compare.machine import NO_MEMORY
 from objectspace.compare.visit import Order
 from objectspace.errors import UserError
+from objectspace.io.lines import append_line, read_lines
 
 MEASURED, TOO_SLOW, NO_ROOM, FAILED = "measured", "too slow", "out of memory", "failed"
 START_UP = 300.0  # seconds that a process may take before its first step
@@ -176,25 +177,13 @@ def _key(candidate: Candidate, settings: Settings) -> str:
 
 
 def _read(log: Path) -> list[Visit]:
-    """The visits so far; a line that a kill has torn is passed over."""
-    visits: list[Visit] = []
-    if log.exists():
-        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                visit = json.loads(line)
-                visits += [visit] if {"key", "status"} <= visit.keys() else []
-            except (ValueError, AttributeError):
-                continue
-    return visits
+    """The visits so far."""
+    return [visit for visit in read_lines(log) if {"key", "status"} <= visit.keys()]
 
 
 def _append(log: Path, line: Visit) -> None:
-    """Add a visit, after mending the end of a log whose last line is torn."""
     try:
-        before = log.read_bytes() if log.exists() else b""
-        torn = before and not before.endswith(b"\n")
-        with log.open("a", encoding="utf-8") as file:
-            file.write(("\n" if torn else "") + json.dumps(dict(line)) + "\n")
+        append_line(log, line)
     except OSError as error:
         raise UserError(f"cannot write {log}: {error}; mend that: the same command continues") from error
 

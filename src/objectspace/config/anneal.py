@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from objectspace.config.base import Annealed, Section
-from objectspace.ops.schedules import Schedule
+from objectspace.config.boundary import OLD_KEYS, from_old_keys
+from objectspace.ops.schedules import Schedule, parse
 
 
 @dataclass(frozen=True)
@@ -58,22 +59,27 @@ class Anneal(Section):
     explored_cells: Annotated[int, Field(ge=0)] = 0  # ... and so many absent cells an image are weighed as well
     fixed_alpha: Annealed | None = None  # the mixing weight is held at this value ...
     fixed_alpha_steps: Annotated[int, Field(ge=0)] = 0  # ... for so many steps
-    boundary_weight: Annealed = Schedule(1.0, 1.0)
-    boundary_start: Annotated[int, Field(ge=0)] = 0
-    boundary_ramp: Annotated[int, Field(ge=0)] = 0  # steps over which its weight rises from 0
-    boundary_stop: Annotated[int, Field(ge=0)] = 100_000  # 0: no boundary loss
+    boundary: Annealed = Schedule(1.0, 0.0, 100_000, 100_000)  # weight of the boundary loss; 0: there is none
 
     @model_validator(mode="before")
     @classmethod
     def _replaced(cls, content: Any) -> Any:
-        """A run of an earlier version says `sigma_factor = 1.0`, which means nothing; other values have new names."""
-        if not isinstance(content, dict) or "sigma_factor" not in content:
+        """What earlier versions said in other words.
+
+        `sigma_factor = 1.0` means nothing; other values have new names. Four keys said what `boundary` does.
+        """
+        if not isinstance(content, dict):
             return content
-        if content["sigma_factor"] != 1.0:
+        if content.get("sigma_factor", 1.0) != 1.0:
             raise ValueError(
                 "sigma_factor is gone: foreground_sigma and background_sigma are schedules of the sigmas themselves"
             )
-        return {key: value for key, value in content.items() if key != "sigma_factor"}
+        kept = {key: value for key, value in content.items() if key not in ("sigma_factor", *OLD_KEYS)}
+        given = {key: content[key] for key in OLD_KEYS if key in content}
+        if given:
+            now = kept.get("boundary", cls.model_fields["boundary"].default)
+            kept["boundary"] = from_old_keys(given, now if isinstance(now, Schedule) else parse(now))
+        return kept
 
     @model_validator(mode="after")
     def _values_make_sense(self) -> "Anneal":
@@ -95,11 +101,6 @@ class Anneal(Section):
                 raise ValueError(f"{name} must be positive, but is {min(positive.values)}")
         if (self.fixed_alpha is None) != (self.fixed_alpha_steps == 0):
             raise ValueError("fixed_alpha and fixed_alpha_steps go together: set both or neither")
-        if self.boundary_ramp and 0 < self.boundary_stop < self.boundary_start + self.boundary_ramp:
-            raise ValueError(
-                f"boundary_stop = {self.boundary_stop} cuts the ramp of the boundary loss off, which reaches its "
-                f"full weight at {self.boundary_start} + {self.boundary_ramp} steps"
-            )
         return self
 
     @model_validator(mode="after")
@@ -124,7 +125,7 @@ class Anneal(Section):
             background_sigma=_at(self.background_sigma, step),
             unknown=self.unknown.at(step),
             fixed_alpha=self.fixed_alpha.at(step) if self.fixed_alpha and step < self.fixed_alpha_steps else None,
-            boundary_weight=self.boundary_weight.at(step) * self._boundary_share(step),
+            boundary_weight=self.boundary.at(step),
             motion_prior=_at(self.motion_prior, step),
             explained_prior=_at(self.explained_prior, step),
             background_only=step < self.background_first,
@@ -165,12 +166,6 @@ class Anneal(Section):
     def _warm(self, step: int) -> float | None:
         begun = step - self.background_first
         return begun / self.warm_start if 0 <= begun < self.warm_start else None
-
-    def _boundary_share(self, step: int) -> float:
-        """0 outside of the boundary loss's time, rising to 1 over its ramp."""
-        if not self.boundary_start <= step < self.boundary_stop:
-            return 0.0
-        return min(1.0, (step - self.boundary_start) / self.boundary_ramp) if self.boundary_ramp else 1.0
 
 
 def _at(schedule: Schedule | None, step: int) -> float | None:

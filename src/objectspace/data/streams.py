@@ -1,13 +1,13 @@
 """The streams of a data set in the making, and a log of each: which units of which stream are on disk."""
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from objectspace.data.sample import Problem
 from objectspace.data.store import Json
+from objectspace.io.lines import append_line
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,7 @@ class StreamLog:
             "digests": [sample.digest for sample in samples],
             "problems": [(problem.where, problem.reason) for problem in problems],
         }
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_line(self.path, entry, durable=True)
         self.count, self.next_unit = self.count + len(samples), unit + 1
         self.problems += problems
 

@@ -74,6 +74,27 @@ def sources(paths: Iterable[str], leave_out: Path, listing: IO[str] | None = Non
             yield from _expand(path, omit, patterns=True)
 
 
+class Gathered:
+    """What paths stand for, found in one walk and kept on disk, so that it can be counted before it is read."""
+
+    def __init__(self, found: Iterable[Source | Nothing]) -> None:
+        self.total = 0  # files that were found, or named
+        self.exists = False  # whether one of them is there
+        self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 (it lives as long as this)
+        for each in found:
+            if isinstance(each, Source):
+                self.total += 1
+                self.exists = self.exists or os.path.lexists(each.path)
+            self._file.write(json.dumps([each.path, each.reason if isinstance(each, Nothing) else None]) + "\n")
+
+    def __iter__(self) -> Iterator[Source | Nothing]:
+        """All of it, in order; once at a time."""
+        self._file.seek(0)
+        for line in self._file:
+            path, reason = json.loads(line)
+            yield Source(path) if reason is None else Nothing(path, reason)
+
+
 def _expand(path: str, omit: str, patterns: bool) -> Iterator[Source | Nothing]:
     if os.path.isdir(path):
         found = [_walk(folder, omit, ()) for folder in _image_folders(path)]

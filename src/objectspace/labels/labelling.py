@@ -76,7 +76,7 @@ class Labelling(Decomposition):
         seed: int = 0,
         truths: Truths | None = None,
     ) -> None:
-        super().__init__(out, model, name, options)
+        super().__init__(out, model, name, replace(options, report_images=0))  # it has a page of its own
         self.clusters, self.seed, self.truths = clusters, seed, truths or {}
         self.grouping: Grouping | None = None
 

@@ -16,6 +16,7 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 
 from objectspace.config import ModelConfig
+from objectspace.config.boundary import OLD_KEYS
 from objectspace.errors import UserError, nearest
 from objectspace.recipes.phases import MODEL
 from objectspace.recipes.recipe import Recipe
@@ -32,6 +33,7 @@ RENAMED = {
     "training.look_every": "training.validate_every",
     "training.look_images": "training.validate_images",
 }  # old keys, which are still read, and what they are called now
+JOINED = {f"anneal.{key}": "anneal.boundary" for key in OLD_KEYS}  # those that are one key together
 
 
 class RenamedKeyWarning(FutureWarning):
@@ -52,10 +54,13 @@ def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
     (3, 'space', 400)
     """
     path, content = _read(str(name_or_path))
-    old = [key for key in RENAMED if _has(content, key)]
-    old += [key for key in map(_key, overrides) if key in RENAMED]
-    for key in dict.fromkeys(old):
-        warnings.warn(f"{key} is now called {RENAMED[key]}; the old name is still read", RenamedKeyWarning, 2)
+    said = [*(key for key in (*RENAMED, *JOINED) if _has(content, key)), *map(_key, overrides)]
+    for key in dict.fromkeys(said):
+        if key in RENAMED:
+            warnings.warn(f"{key} is now called {RENAMED[key]}; the old name is still read", RenamedKeyWarning, 2)
+        elif key in JOINED:
+            message = f"{key} is now a part of {JOINED[key]}, a schedule of its weight; the old name is still read"
+            warnings.warn(message, RenamedKeyWarning, 2)
     recipe = build(content, path)
     if not overrides:
         return recipe

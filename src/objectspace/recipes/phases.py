@@ -88,7 +88,7 @@ class Phases(Section):
             "unexplained_only": True,
             "explored_cells": EXPLORED,
             "lesson": 1.0,
-            "boundary_stop": 0,
+            "boundary": 0,
         }
         for name, sigma in sigmas.items():
             anneal[f"{name}_sigma"] = f"({sigma} -> {SHARPER * sigma:.4g}):({late(0.0)} -> {late(0.5)})"

@@ -51,14 +51,15 @@ class ReportWriter:
 
     def add(self, name: str, image: Picture, scene: Scene, truth: NDArray[np.float64] | None = None) -> None:
         """Add an image (H, W, 3) with its scene and, where they are known, the true boxes (m, 4)."""
+        content = report_section(self._tally.images + 1, name, image, scene, truth)
+        self.add_section(content, scene.boxes, None if truth is None else as_boxes(truth))
+
+    def add_section(self, content: str, found: NDArray[np.float64], truth: NDArray[np.float64] | None = None) -> None:
+        """Add what `report_section` made, with the boxes (n, 4) that were found and the true ones (m, 4)."""
         if self._sections is None:
             raise ValueError("a report takes images only inside its with block")
-        if image.shape != (scene.height, scene.width, 3) or image.dtype != np.uint8:
-            size = f"({scene.height}, {scene.width}, 3)"
-            raise ValueError(f"the image must be uint8 {size} as its scene, but is {image.dtype} {image.shape}")
-        boxes = None if truth is None else as_boxes(truth)
-        self._sections.write(section(self._tally.images + 1, name, image, scene, boxes))
-        self._tally.add(scene, boxes)
+        self._sections.write(content)
+        self._tally.add(found, truth)
 
     def metrics(self, values: Mapping[str, object]) -> None:
         """Numbers for the summary, by the keys of `objectspace evaluate`; None is one that is not defined.
@@ -97,6 +98,16 @@ class ReportWriter:
             write_atomically(self._path, (piece.encode() for piece in page))
         except OSError as error:
             raise UserError(f"cannot write {self._path}: {error.strerror}") from error
+
+
+def report_section(
+    number: int, name: str, image: Picture, scene: Scene, truth: NDArray[np.float64] | None = None
+) -> str:
+    """The part of a page for one image (H, W, 3); its number, from 1, is what links within the page go by."""
+    if image.shape != (scene.height, scene.width, 3) or image.dtype != np.uint8:
+        size = f"({scene.height}, {scene.width}, 3)"
+        raise ValueError(f"the image must be uint8 {size} as its scene, but is {image.dtype} {image.shape}")
+    return section(number, name, image, scene, None if truth is None else as_boxes(truth))
 
 
 def _rules(count: int) -> Markup:

@@ -7,8 +7,10 @@
     crops/*/, masks/     on request
     frames/*.png         the images of animations and videos, which have no file of their own
     .journal.sqlite      what is finished: the same command continues, and adds new images
+    .page/*.html         the page's part of each image, as long as it is not complete: more images can still come
 
 Reads sources one after another and keeps no more than a batch, so a million files take no more memory than a hundred.
+Every image is taken apart once: those that the page shows with the background and pictures, which nothing else needs.
 """
 
 import io
@@ -16,25 +18,26 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 from PIL import Image
 
 from objectspace import __version__
 from objectspace.errors import UserError
 from objectspace.io.files import shown, write_atomically
-from objectspace.io.images import BadImage, read_image, resize
+from objectspace.io.images import BadImage, read_image
 from objectspace.io.paths import Nothing, Source
 from objectspace.io.progress import Progress
 from objectspace.labels.names import Labels
 from objectspace.models.base import SceneModel
 from objectspace.models.parts.grid import GridModel
-from objectspace.reports.html import ReportWriter
+from objectspace.reports.html import ReportWriter, report_section
 from objectspace.reports.pictures import beside, factor_to_see, palette, with_boxes, with_masks
 from objectspace.results.coco import OBJECT, write_coco
 from objectspace.results.counts import write_counts
@@ -49,9 +52,9 @@ from objectspace.video.animation import write_gif
 
 JOURNAL = ".journal.sqlite"
 RESULTS = ("annotations.json", "scenes", "overlays", "report.html", "crops", "masks", "frames")
+SECTIONS = ".page"
 COCO_NOTE, PAGE_NOTE = "annotations.json", "report.html"  # what the journal knows about them
 LARGEST_BATCH = 2**24  # pixels
-PAGE = 640  # pixels that the longer side of an image on the page has at the most
 
 
 @dataclass(frozen=True)
@@ -194,18 +197,21 @@ class Decomposition:
 
     def _finish(self, journal: Journal, batch: _Waiting) -> _Waiting:
         """Take a batch apart, write its files, note it down; gives the next, empty batch."""
-        wanted = self.options.pictures
+        numbers = journal.numbers_for((frame.source.key, frame.number) for frame in batch.frames)
+        wanted = self.options.pictures or min(numbers, default=0) <= self.options.report_images
         images = [frame.pixels for frame in batch.frames]
         scenes = self._decomposed(images, background=wanted, pictures=wanted)
         with journal.batch():
             for frame, scene in zip(batch.frames, scenes, strict=True):
                 key, name = frame.source.key, journal.name_for(frame.source.key, frame.number)
-                self.write(name, frame, scene)
+                kept = scene if self.options.pictures else bare(scene)
+                self.write(name, frame, kept)
                 place, origin = shown(frame.source.path), None
                 if frame.number is not None:
                     place, origin = shown(str(self._frame_file(name))), place
-                number = journal.add(key, frame.number, frame.stamp, name, place, origin, scene)
+                number = journal.add(key, frame.number, frame.stamp, name, place, origin, kept)
                 if number <= self.options.report_images:
+                    self._write_section(number, place, frame.pixels, scene)
                     journal.set_note(PAGE_NOTE, "")
             if scenes:
                 journal.set_note(COCO_NOTE, "")
@@ -214,7 +220,7 @@ class Decomposition:
         self._new += len(scenes)
         return _Waiting()
 
-    def _decomposed(self, images: list[Picture], background: bool = True, pictures: bool = True) -> list[Scene]:
+    def _decomposed(self, images: list[Picture], background: bool, pictures: bool) -> list[Scene]:
         """The scenes of images, labelled."""
         labels, threshold, price = self.options.labels, self.options.threshold, self.options.price
         asked: dict[str, Any] = {"background": background, "pictures": pictures, "batch": self.options.batch}
@@ -277,22 +283,59 @@ class Decomposition:
             journal.set_note(PAGE_NOTE, shows)
 
     def _write_page(self, path: Path, journal: Journal, title: str, say: Callable[[str], None]) -> None:
-        """The page, in a pass of its own: it needs the background and pictures, which nothing else does."""
-        records = journal.first(self.options.report_images)
+        """The page, of the parts that were made when the images were taken apart.
+
+        Parts are missing where no page was asked for before, or a smaller one: only these images are taken apart again.
+        """
         with (
             ReportWriter(path, title, self.name) as report,
             Progress("drawing report.html", min(journal.totals[0], self.options.report_images)) as progress,
         ):
-            while part := list(islice(records, self.options.batch)):
-                images, names = [], []
-                for record in part:
-                    image = self.image_of(record, say, path.name)
-                    if image is not None:
-                        images.append(_fitting(image))
-                        names.append(record.file_name)
-                for name, image, scene in zip(names, images, self._decomposed(images), strict=True):
-                    report.add(name, image, scene)
-                progress.advance(len(part))
+            for batch in self._batches(journal.first(self.options.report_images)):
+                self._make_missing([record for record in batch if self._section(record.number) is None], say)
+                for record in batch:
+                    content = self._section(record.number)
+                    if content is not None:
+                        found = np.array([item.box for item in record.objects], np.float64).reshape(-1, 4)
+                        report.add_section(content, found)
+                progress.advance(len(batch))
+        if journal.totals[0] >= self.options.report_images:  # it will not grow any more
+            shutil.rmtree(self.out / SECTIONS, ignore_errors=True)
+
+    def _batches(self, records: Iterable[Record]) -> Iterator[list[Record]]:
+        """Records of as many images as may be worked on at a time."""
+        batch: list[Record] = []
+        for record in records:
+            batch.append(record)
+            pixels = sum(each.height * each.width for each in batch)
+            if len(batch) >= self.options.batch or pixels >= LARGEST_BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _make_missing(self, records: Sequence[Record], say: Callable[[str], None]) -> None:
+        """The page's parts for these images; one that is gone has none."""
+        read = [(record, self.image_of(record, say, "report.html")) for record in records]
+        there = [(record, image) for record, image in read if image is not None]
+        scenes = self._decomposed([image for _, image in there], background=True, pictures=True)
+        for (record, image), scene in zip(there, scenes, strict=True):
+            self._write_section(record.number, record.file_name, image, scene)
+
+    def _write_section(self, number: int, name: str, image: Picture, scene: Scene) -> None:
+        content = report_section(number, name, image, scene)
+        write_atomically(self._section_file(number), content.encode(), durable=False)
+
+    def _section(self, number: int) -> str | None:
+        """The page's part for an image; None if there is none, or a power cut has left some of it."""
+        try:
+            content = self._section_file(number).read_text(encoding="utf-8")
+        except (FileNotFoundError, UnicodeDecodeError):
+            return None
+        return content if content.rstrip().endswith("</section>") else None
+
+    def _section_file(self, number: int) -> Path:
+        return self.out / SECTIONS / f"{number:06d}.html"
 
     def image_of(self, record: Record, say: Callable[[str], None], where: str) -> Picture | None:
         """The image that a record is about; if it is gone since, says that it will be missing in the file `where`."""
@@ -321,13 +364,18 @@ def overlay(image: Picture, scene: Scene) -> Image.Image:
     return Image.fromarray(beside(with_boxes(image, scene, factor), with_masks(image, scene, factor)))
 
 
-def _fitting(image: Picture) -> Picture:
-    """An image small enough for a page of many."""
-    height, width = image.shape[:2]
-    longest = max(height, width)
-    if longest <= PAGE:
-        return image
-    return resize(image, max(1, round(height * PAGE / longest)), max(1, round(width * PAGE / longest)))
+def bare(scene: Scene) -> Scene:
+    """A scene as a model gives it when neither the background nor pictures are asked for."""
+    in_parts = any(part.box is not None for part in scene.components)  # of a model that has nothing but components
+    return replace(
+        scene,
+        objects=tuple(replace(item, crop=None) for item in scene.objects),
+        components=tuple(replace(part, image=None) for part in scene.components) if in_parts else (),
+        reconstruction=None,
+        background=None,
+        foreground=None,
+        alpha=None,
+    )
 
 
 def _write_png(path: Path, picture: Image.Image) -> None:

@@ -10,7 +10,7 @@ import json
 import os
 import sqlite3
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -140,6 +140,17 @@ class Journal:
             if not self._has("SELECT 1 FROM images WHERE folded = ?", name.casefold()):  # some disks ignore case
                 return name
         raise AssertionError(f"two images with one digest: {key}")
+
+    def numbers_for(self, images: Iterable[tuple[str, int | None]]) -> list[int]:
+        """The numbers of images by file and frame; those that are not there get them when they are added, in order."""
+        (last,) = self._base.execute("SELECT coalesce(max(number), 0) FROM images").fetchone()
+        numbers = []
+        for key, frame in images:
+            place = os.fsencode(key), _ONLY if frame is None else frame
+            row = self._base.execute("SELECT number FROM images WHERE key = ? AND frame = ?", place).fetchone()
+            last += row is None
+            numbers.append(last if row is None else int(row[0]))
+        return numbers
 
     def add(
         self, key: str, frame: int | None, stamp: str, name: str, file_name: str, source: str | None, scene: Scene

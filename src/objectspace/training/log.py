@@ -12,6 +12,7 @@ from PIL import Image
 from torch.utils.tensorboard import SummaryWriter
 
 from objectspace.data.store import write_atomically
+from objectspace.io.lines import read_lines
 from objectspace.reports.pictures import scene_rows
 from objectspace.scene import Picture, Scene
 
@@ -54,13 +55,6 @@ class MetricsLog:
 
 def _keep_until(path: Path, step: int) -> None:
     """Drop the lines after `step`, and a torn last one."""
-    if not path.exists():
-        return
-    kept = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        try:
-            if json.loads(line)["step"] <= step:
-                kept.append(f"{line}\n".encode())
-        except (ValueError, KeyError, TypeError):
-            continue
-    write_atomically(path, kept)
+    if path.exists():
+        numbered = (line for line in read_lines(path) if isinstance(line.get("step"), int))
+        write_atomically(path, [f"{json.dumps(line)}\n".encode() for line in numbered if line["step"] <= step])

@@ -1,6 +1,6 @@
 """The top of the page: what was looked at, the numbers, and how many objects of what size there are.
 
-Reads scenes one at a time, and keeps only counts of them; gives HTML.
+Reads the boxes of one image after another, and keeps only counts of them; gives HTML.
 """
 
 import math
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from objectspace.reports.page.histogram import histogram
 from objectspace.reports.page.markup import number
 from objectspace.reports.page.shell import render
-from objectspace.scene import Scene
 
 RULES = {  # the beginning of a key: heading, meaning
     "": ("visible", "boxes around what can be seen"),
@@ -71,12 +70,13 @@ class Tally:
         self.true_counts: Counter[int] = Counter()
         self.true_sizes: Counter[int] = Counter()
 
-    def add(self, scene: Scene, truth: NDArray[np.float64] | None) -> None:
+    def add(self, found: NDArray[np.float64], truth: NDArray[np.float64] | None) -> None:
+        """Count an image by the boxes (n, 4) that were found in it and, where they are known, the true ones (m, 4)."""
         self.images += 1
-        self.objects += len(scene.found)
-        self.most = max(self.most, len(scene.found))
-        self.counts[len(scene.found)] += 1
-        self.sizes.update(_sides(scene.boxes))
+        self.objects += len(found)
+        self.most = max(self.most, len(found))
+        self.counts[len(found)] += 1
+        self.sizes.update(_sides(found))
         if truth is not None:
             self.true_counts[len(truth)] += 1
             self.true_sizes.update(_sides(truth))
