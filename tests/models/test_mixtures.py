@@ -194,6 +194,13 @@ def test_the_evaluator_measures_their_scenes(model: SceneModel, tmp_path: Path) 
     report = evaluate(model.decompose(list(dataset.images)), dataset)
     assert report.predicted > 3
     assert report.visible is not None
-    for number in (report.visible.ap50, report.visible.recall, report.mse, report.ari, report.fg_ari, report.mbo):
+    for number in (
+        report.visible.ap50,
+        report.visible.recall,
+        report.squared_error,
+        report.ari,
+        report.fg_ari,
+        report.mbo,
+    ):
         assert number is not None
         assert np.isfinite(number)

@@ -118,5 +118,5 @@ def _section(index: int, block: Block) -> str:
 def _facts(image: Picture, scene: Scene) -> str:
     facts = [plural(len(scene.found), "object")]
     if scene.reconstruction is not None:
-        facts.append(f"MSE {number(squared_error(image, scene.reconstruction), 1)}")
+        facts.append(f"squared error {number(squared_error(image, scene.reconstruction), 1)}")
     return "".join(f"<span>{fact}</span>" for fact in facts)

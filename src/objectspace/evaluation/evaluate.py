@@ -106,7 +106,7 @@ def _report(given: Sequence[Record], asked: _Asked) -> Report:
     objects, predicted = sum(len(each.true_visible) for each in records), sum(each.predicted for each in records)
     report = Report(len(records), objects, predicted, asked.seconds, asked.iou)
     if asked.ours:
-        report = replace(report, mse=_squared_error(records))
+        report = replace(report, squared_error=_squared_error(records))
     if not asked.labelled:
         return report
     if asked.published:
