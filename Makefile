@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint bench clean
+.PHONY: help demo test quick lint docs wheel bench clean
 
 help: ## Show this menu
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -13,7 +13,7 @@ help: ## Show this menu
 demo: $(VENV)/.ready ## Set up, take sample scenes apart: demo/report.html, boxes, a picture
 	$(BIN)/objectspace demo
 
-test: lint $(VENV)/.browser ## Set up, check style and types, run all tests
+test: lint docs $(VENV)/.browser ## Set up, check style and types, build the site, run all tests
 	$(BIN)/python -m pytest
 
 quick: lint ## Check style and types, run the tests that are not marked slow
@@ -24,6 +24,12 @@ lint: $(VENV)/.ready ## Set up, check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.ready ## Set up, build the site into site/; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+wheel: $(VENV)/.ready ## Build what is uploaded, sdist and wheel, into dist/
+	$(BIN)/python -m build --no-isolation
+
 bench: $(VENV)/.ready ## Measure: the rates in docs/results.md
 	$(BIN)/python -m benchmarks.generation
 	$(BIN)/python -m benchmarks.loading
@@ -31,7 +37,7 @@ bench: $(VENV)/.ready ## Measure: the rates in docs/results.md
 	$(BIN)/python -m benchmarks.inference
 
 clean: ## Remove the environment and all caches
-	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) build dist demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Written last, so a set-up that was interrupted is done again, and a finished one costs nothing.

@@ -59,7 +59,8 @@ class DenseSpace(nn.Module):
         cost = presence_kl.sum(1) + sum((term * weight).sum(1) for term in kl.values())
         cost = cost + background.kl["mask"] + background.kl["component"]
         penalty = -gaussian_log_density(kernel * alpha, 0.0, SIGMA).flatten(1).sum(1)
-        return cost - log_density.flatten(1).sum(1) + stage.boundary_weight * penalty
+        loss: Tensor = cost - log_density.flatten(1).sum(1) + stage.boundary_weight * penalty
+        return loss
 
     def _canvases(
         self, images: Tensor, cells: Cells, sample: bool, generator: torch.Generator | None

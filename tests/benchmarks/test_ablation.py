@@ -40,6 +40,7 @@ TINY = (
     "phases.objects=2",
     "phases.sharpen=2",
     "training.batch=4",
+    "training.background_repeats=0",
     "training.log_every=1",
     "training.validate_every=4",
     "training.validate_images=4",

@@ -1,6 +1,7 @@
 """The page as a file: whole or not there, complete, escaped, and of constant memory. In a browser: see beside."""
 
 import re
+import tomllib
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
@@ -125,7 +126,7 @@ def test_text_from_outside_is_escaped(tmp_path: Path) -> None:
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert not re.search(r"<(b|i|u|s|em)>", page)
     assert page.count("<script>") == 1
-    assert "&lt;b&gt;bold&lt;/b&gt; &amp; &quot;quoted&quot;" in page
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; &#34;quoted&#34;" in page
 
 
 def test_the_same_scenes_give_the_same_page(tmp_path: Path) -> None:
@@ -144,6 +145,27 @@ def test_memory_does_not_grow_with_the_number_of_images(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert (tmp_path / "r.html").stat().st_size > 2_000_000
     assert grown < 200_000
+
+
+def test_the_page_is_put_together_without_being_held_as_a_whole(tmp_path: Path) -> None:
+    path, image = tmp_path / "r.html", picture(512, 512)
+    with ReportWriter(path, "t", "m") as report:
+        for index in range(20):
+            report.add(str(index), image, Scene(512, 512))
+        tracemalloc.start()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < path.stat().st_size / 2
+
+
+def test_every_file_of_the_pages_is_shipped() -> None:
+    root = Path(__file__).parents[2]
+    patterns = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["objectspace"]
+    package = root / "src" / "objectspace"
+    shipped = {path for pattern in patterns for path in package.glob(pattern)}
+    files = {path for path in (package / "reports" / "page").iterdir() if path.is_file() and path.suffix != ".py"}
+    assert files
+    assert files <= shipped
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:

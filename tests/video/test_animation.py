@@ -97,3 +97,16 @@ def test_memory_does_not_grow_with_the_number_of_pictures(tmp_path: Path) -> Non
         tracemalloc.stop()
     assert (tmp_path / "a.gif").stat().st_size > 10 * 128 * 128
     assert peaks[1] < peaks[0] + 100_000
+
+
+def test_a_picture_is_on_disk_before_the_next_but_one_is_asked_for(tmp_path: Path) -> None:
+    rng, sizes = np.random.default_rng(0), []
+
+    def noise() -> Iterator[NDArray[np.uint8]]:
+        for _ in range(6):
+            sizes.append(sum(path.stat().st_size for path in tmp_path.iterdir()))
+            yield rng.integers(0, 255, (128, 128, 3), dtype=np.uint8)
+
+    write_gif(tmp_path / "a.gif", noise(), fps=10)
+    frame = (tmp_path / "a.gif").stat().st_size / 6
+    assert all(size > (number - 2) * frame for number, size in enumerate(sizes))

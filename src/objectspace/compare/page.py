@@ -11,23 +11,14 @@ import numpy as np
 
 from objectspace import __version__
 from objectspace.evaluation.pixels import squared_error
-from objectspace.reports.page.markup import escaped, image_tag, number, plural
-from objectspace.reports.page.shell import part, policy
+from objectspace.reports.page.markup import embedded, number, plural
+from objectspace.reports.page.shell import part, policy, render
 from objectspace.reports.pictures import PAPER, Tile, enlarge, segments, sheet, with_boxes
 from objectspace.scene import Picture, Scene
 
 PARTS = ("boxes", "reconstruction", "foreground", "background", "segments")
 TRUTH = "truth"
 SIDE = 128  # a smaller image is enlarged, so that boxes can be told apart
-STYLE = """
-.compared { border-collapse: collapse; }
-.wide { overflow-x: auto; }
-.compared th, .compared td { padding: 0.25rem; text-align: left; vertical-align: top; font-weight: 400; }
-.compared thead th { color: var(--soft); font-size: 0.85rem; }
-.compared tbody th { min-width: 8rem; }
-.compared tbody th span { display: block; color: var(--soft); font-size: 0.8rem; }
-.compared img { display: block; width: 10rem; height: auto; border-radius: 0.3rem; }
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +33,15 @@ class Block:
 
 def compared_page(title: str, blocks: Sequence[Block]) -> str:
     """The page, one section an image."""
-    style = part("style.css") + STYLE
-    sections = "\n".join(_section(index, block) for index, block in enumerate(blocks, 1))
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy(style, "")}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta name="color-scheme" content="light dark">\n<title>{escaped(title)}</title>\n'
-        f"<style>{style}</style>\n</head>\n<body>\n"
-        f'<header class="top"><h1>{escaped(title)}</h1></header>\n<main>\n{sections}\n</main>\n'
-        f"<footer>Made by objectspace {__version__}. This file holds everything it shows; it loads nothing.</footer>\n"
-        "</body>\n</html>\n"
+    style = part("style.css") + part("compared.css")
+    return render(
+        "compared.html",
+        title=title,
+        policy=policy(style, ""),
+        style=style,
+        parts=list(PARTS),
+        blocks=[_shown(block) for block in blocks],
+        version=__version__,
     )
 
 
@@ -97,26 +86,24 @@ def _factor(image: Picture) -> int:
     return max(1, -(-SIDE // max(image.shape[:2])))
 
 
-def _section(index: int, block: Block) -> str:
-    rows = list(_rows(block))
-    header = "".join(f'<th scope="col">{name}</th>' for name in ("input", "", *PARTS))
-    body = []
-    for place, (who, scene) in enumerate(rows):
-        tag = image_tag(enlarge(block.image, _factor(block.image)), f"{block.name}, the input")
-        first = f'<td rowspan="{len(rows)}">{tag}</td>' if place == 0 else ""
-        pictures = "".join(
-            f"<td>{'' if picture is None else image_tag(picture, f'{name} by {who}')}</td>"
-            for name, picture in _pictures(block.image, scene).items()
-        )
-        body.append(f'<tr>{first}<th scope="row">{escaped(who)}{_facts(block.image, scene)}</th>{pictures}</tr>')
-    return (
-        f'<section id="image-{index}"><h2>{escaped(block.name)}</h2><div class="wide"><table class="compared">'
-        f"<thead><tr>{header}</tr></thead><tbody>{''.join(body)}</tbody></table></div></section>"
-    )
+def _shown(block: Block) -> dict[str, object]:
+    """What the page shows of an image."""
+    rows = [
+        {
+            "who": who,
+            "facts": _facts(block.image, scene),
+            "pictures": {
+                name: None if picture is None else embedded(picture)
+                for name, picture in _pictures(block.image, scene).items()
+            },
+        }
+        for who, scene in _rows(block)
+    ]
+    return {"name": block.name, "input": embedded(enlarge(block.image, _factor(block.image))), "rows": rows}
 
 
-def _facts(image: Picture, scene: Scene) -> str:
+def _facts(image: Picture, scene: Scene) -> list[str]:
     facts = [plural(len(scene.found), "object")]
     if scene.reconstruction is not None:
         facts.append(f"squared error {number(squared_error(image, scene.reconstruction), 1)}")
-    return "".join(f"<span>{fact}</span>" for fact in facts)
+    return facts

@@ -1,20 +1,23 @@
-"""k-means: points in groups, and how many groups there are.
+"""Points in groups by k-means, and how many groups there are.
 
 Reads points (n, D), such as the `what` of objects; gives centroids, the largest group first. All chance comes from a
 seed. Shapes: n points, K clusters, D latent.
 """
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.vq import kmeans2
 
 Floats = NDArray[np.float64]
 Points = NDArray[np.floating[Any]]
 
 STARTS = 4  # k-means ends where it begins well: the best of so many starts is taken
-ROUNDS = 100  # at most; it has settled long before
+ROUNDS = 10  # of k-means at a time, until nothing changes any more ...
+MOST_TIMES = 10  # ... but not more often than this
 LOOKED_AT = 2000  # points on which the silhouette is measured: it compares all pairs
 MOST_CLUSTERS = 16  # that are tried when nobody says how many
 _TOGETHER = 2**22  # distances computed at a time
@@ -26,7 +29,8 @@ def kmeans(points: Points, count: int, seed: int = 0) -> Floats:
     if values.ndim != 2 or not len(values) or count < 1:
         raise ValueError(f"cannot make {count} groups of points {values.shape}")
     rng = np.random.default_rng(seed)
-    runs = [_settle(values, _spread(values, count, rng)) for _ in range(STARTS)]
+    count = min(count, len(np.unique(values, axis=0)))
+    runs = [_settled(values, count, rng) for _ in range(STARTS)]
     centroids, _ = min(runs, key=lambda run: run[1])
     sizes = np.bincount(nearest(values, centroids), minlength=len(centroids))
     return centroids[[number for number in np.argsort(-sizes, kind="stable") if sizes[number]]]
@@ -75,28 +79,16 @@ def silhouette(points: Points, groups: NDArray[np.int64]) -> float:
     return float(widths.mean())
 
 
-def _spread(points: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """First centroids as k-means++ picks them: each far from those before, with a chance as its distance squared."""
-    chosen = [points[rng.integers(len(points))]]
-    apart = _distances(points, chosen[0][None])[:, 0]
-    while len(chosen) < count and apart.max() > 0:
-        chosen.append(points[rng.choice(len(points), p=apart / apart.sum())])
-        apart = np.minimum(apart, _distances(points, chosen[-1][None])[:, 0])
-    return np.stack(chosen)
-
-
-def _settle(points: Floats, centroids: Floats) -> tuple[Floats, float]:
-    """Move centroids to the middle of their points until nothing changes; gives them and the sum of squares."""
-    groups = nearest(points, centroids)
-    for _ in range(ROUNDS):
-        member = np.bincount(groups, minlength=len(centroids))
-        sums = np.zeros_like(centroids)
-        np.add.at(sums, groups, points)
-        centroids = np.where(member[:, None] > 0, sums / np.maximum(member, 1)[:, None], centroids)
-        after = nearest(points, centroids)
-        if (after == groups).all():
-            break
-        groups = after
+def _settled(points: Floats, count: int, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Centroids from a start as k-means++ picks it, moved until nothing changes; and the sum of squares."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "One of the clusters is empty")  # it stays where it is, and is left out later
+        centroids, groups = kmeans2(points, count, iter=ROUNDS, minit="++", rng=rng)
+        for _ in range(MOST_TIMES - 1):
+            before = centroids
+            centroids, groups = kmeans2(points, before, iter=ROUNDS, minit="matrix")
+            if np.array_equal(centroids, before):
+                break
     return centroids, float(((points - centroids[groups]) ** 2).sum())
 
 

@@ -8,26 +8,23 @@ The page forbids itself the network (`Content-Security-Policy`), and any style o
 
 import tempfile
 from collections.abc import Mapping
-from itertools import chain
 from pathlib import Path
-from string import Template
 from types import TracebackType
 from typing import IO, Self
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from objectspace import __version__
 from objectspace.errors import UserError
 from objectspace.evaluation.boxes import as_boxes
 from objectspace.io.files import write_atomically
-from objectspace.reports.page.markup import escaped
 from objectspace.reports.page.section import section
-from objectspace.reports.page.shell import part, policy
+from objectspace.reports.page.shell import part, pieces, policy
 from objectspace.reports.page.summary import MEASURES, Tally, plain_key, summary
 from objectspace.scene import Picture, Scene
 
-SECTIONS = "<!-- sections -->"
 # Without JavaScript, each object number that is to be lit needs a rule; a page with more objects is still complete.
 MOST_RULES = 128
 
@@ -39,7 +36,7 @@ class ReportWriter:
         self._path, self._title, self._model = Path(path), title, model
         self._metrics: dict[str, float | None] = {}
         self._tally = Tally()
-        self._sections: IO[bytes] | None = None
+        self._sections: IO[str] | None = None
 
     def __enter__(self) -> Self:
         if self._path.is_dir():
@@ -47,7 +44,7 @@ class ReportWriter:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             # Without a name: gone when it is closed, however that comes about.
-            self._sections = tempfile.TemporaryFile(dir=self._path.parent)
+            self._sections = tempfile.TemporaryFile("w+", encoding="utf-8", newline="", dir=self._path.parent)
         except OSError as error:
             raise UserError(f"cannot write a report into {self._path.parent}: {error.strerror}") from error
         return self
@@ -60,8 +57,7 @@ class ReportWriter:
             size = f"({scene.height}, {scene.width}, 3)"
             raise ValueError(f"the image must be uint8 {size} as its scene, but is {image.dtype} {image.shape}")
         boxes = None if truth is None else as_boxes(truth)
-        content = section(self._tally.images + 1, name, image, scene, boxes)
-        self._sections.write(content.encode())
+        self._sections.write(section(self._tally.images + 1, name, image, scene, boxes))
         self._tally.add(scene, boxes)
 
     def metrics(self, values: Mapping[str, object]) -> None:
@@ -84,32 +80,28 @@ class ReportWriter:
             if kind is None:
                 self._assemble(sections)
 
-    def _assemble(self, sections: IO[bytes]) -> None:
-        head, tail = self._frame()
+    def _assemble(self, sections: IO[str]) -> None:
         sections.seek(0)
-        parts = iter(lambda: sections.read(1 << 20), b"")
+        style, script = part("style.css") + _rules(min(self._tally.most, MOST_RULES)), part("script.js")
+        page = pieces(
+            "page.html",
+            title=self._title,
+            policy=policy(style, script),
+            style=style,
+            script=script,
+            summary=summary(self._tally, self._model, self._metrics),
+            sections=map(Markup, iter(lambda: sections.read(1 << 20), "")),
+            version=__version__,
+        )
         try:
-            write_atomically(self._path, chain([head.encode()], parts, [tail.encode()]))
+            write_atomically(self._path, (piece.encode() for piece in page))
         except OSError as error:
             raise UserError(f"cannot write {self._path}: {error.strerror}") from error
 
-    def _frame(self) -> tuple[str, str]:
-        """What comes before the sections and after them."""
-        style = part("style.css") + _rules(min(self._tally.most, MOST_RULES))
-        script = part("script.js")
-        values = {
-            "title": escaped(self._title),
-            "policy": policy(style, script),
-            "style": style,
-            "script": script,
-            "summary": summary(self._tally, self._model, self._metrics),
-            "version": __version__,
-        }
-        head, tail = part("page.html").split(SECTIONS)
-        return Template(head).substitute(values), Template(tail).substitute(values)
 
-
-def _rules(count: int) -> str:
+def _rules(count: int) -> Markup:
     """Style that lights an object's parts when one of them is pointed at, for pages that run no script."""
     state = ":is(:hover, :focus-visible, :target)"
-    return "".join(f":root:not(.js) .scene:has(.thing.k{k}{state}) .k{k} {{ --lit: 1 }}\n" for k in range(count))
+    return Markup(
+        "".join(f":root:not(.js) .scene:has(.thing.k{k}{state}) .k{k} {{ --lit: 1 }}\n" for k in range(count))
+    )

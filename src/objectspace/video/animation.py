@@ -1,17 +1,16 @@
 """Pictures as an animated GIF, written one after the other: memory does not grow with their number.
 
-Reads images (h, w, 3); gives a file that is whole or not there. Pillow encodes the frames, but its own way of saving
-many of them keeps all of them first. Of every frame only the part that changed is written. Up to 256 colours stay
-exact, as those of a game do; a frame with more gets the 256 that suit it best.
+Reads images (h, w, 3); gives a file that is whole or not there. Pillow writes the header and each frame; its
+`save(save_all=True)` would keep all frames until the last one is there, and make one of frames that are alike. Of every
+frame only the part that changed is written. Up to 256 colours stay exact, as those of a game do; a frame with more gets
+the 256 that suit it best.
 """
 
-import io
-import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from PIL import GifImagePlugin, Image
 
 from objectspace.errors import UserError
 from objectspace.io.files import write_atomically
@@ -44,8 +43,8 @@ def write_gif(path: Path, pictures: Iterable[Picture], fps: float) -> int:
 
 def _pieces(first: Picture, others: Iterator[Picture], hundredths: int, written: list[int]) -> Iterator[bytes]:
     height, width = first.shape[:2]
-    yield b"GIF89a" + struct.pack("<HHBBB", width, height, 0, 0, 0)  # no palette for all: each frame has its own
-    yield b"!\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"  # again and again
+    header, _ = GifImagePlugin.getheader(_indexed(first), info={"loop": 0})  # again and again
+    yield b"".join(header)
     yield _frame(first, (0, 0), hundredths)
     before, written[0] = first, 1
     for picture in others:
@@ -57,19 +56,13 @@ def _pieces(first: Picture, others: Iterator[Picture], hundredths: int, written:
 
 
 def _frame(picture: Picture, offset: tuple[int, int], hundredths: int) -> bytes:
-    """A frame of an animation, cut from a GIF of this picture alone.
-
-    That is a header of 13 bytes, the palette, a descriptor of 10 bytes, the pixels and a semicolon.
-    """
-    buffer = io.BytesIO()
-    _indexed(picture).save(buffer, format="GIF", interlace=0)
-    content = buffer.getvalue()
-    size = content[10] & 7  # of the palette: 2 ** (size + 1) colours
-    start = 13 + 3 * 2 ** (size + 1)
-    assert content[start : start + 1] == b",", "Pillow has put something before the pixels"
-    control = b"!\xf9\x04" + struct.pack("<BHBB", _KEEP << 2, hundredths, 0, 0)
-    place = b"," + struct.pack("<HHHHB", *offset, picture.shape[1], picture.shape[0], 0x80 | size)
-    return control + place + content[13:start] + content[start + 10 : -1]
+    """A frame of an animation, with a palette of its own."""
+    pieces = GifImagePlugin.getdata(
+        _indexed(picture), offset, duration=10 * hundredths, disposal=_KEEP, include_color_table=True
+    )
+    content = b"".join(pieces)
+    pieces.clear()  # Pillow ties it into a cycle, where it would wait for the garbage collector
+    return content
 
 
 def _changed(before: Picture, now: Picture) -> tuple[slice, slice]:

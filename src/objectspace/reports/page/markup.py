@@ -1,11 +1,11 @@
-"""Text and pictures as they stand in a page: escaped, shrunk, and embedded so that nothing is fetched.
+"""Numbers and pictures as they stand in a page: short, shrunk, and embedded so that nothing is fetched.
 
-Reads strings and arrays; gives HTML.
+Reads numbers and arrays; gives what templates need.
 """
 
 import base64
-import html
 import io
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,18 @@ FEW_PIXELS = 200  # below this side a picture is enlarged on the page: its pixel
 WORTH_IT = 3  # how much shorter than PNG a JPEG must be to be preferred to exact pixels
 
 
-def escaped(text: str) -> str:
-    """Any text as HTML text or attribute; file names that are no Unicode included."""
-    return html.escape(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+@dataclass(frozen=True)
+class Embedded:
+    """A picture that holds its own data; `image` in macros.html shows it."""
+
+    address: str
+    width: int
+    height: int
+
+    @property
+    def pixels(self) -> bool:
+        """Whether it is so small that its pixels are shown as squares."""
+        return max(self.height, self.width) < FEW_PIXELS
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -63,14 +72,10 @@ def shrunk_size(height: int, width: int, side: int) -> tuple[int, int]:
     return max(1, round(width * factor)), max(1, round(height * factor))
 
 
-def image_tag(picture: Picture | NDArray[np.uint8], alt: str) -> str:
-    """A picture (h, w, 3) or (h, w) as an `img` that holds its own data."""
+def embedded(picture: Picture | NDArray[np.uint8]) -> Embedded:
+    """A picture (h, w, 3) or (h, w) for the page."""
     height, width = picture.shape[:2]
-    kind = ' class="pixels"' if max(height, width) < FEW_PIXELS else ""
-    return (
-        f'<img{kind} src="{_data_address(picture)}" width="{width}" height="{height}" alt="{escaped(alt)}"'
-        ' loading="lazy" decoding="async">'
-    )
+    return Embedded(_data_address(picture), width, height)
 
 
 def _data_address(picture: NDArray[np.uint8]) -> str:

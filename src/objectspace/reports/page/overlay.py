@@ -7,10 +7,12 @@ so style and script find what belongs together. Larger boxes come first, so that
 from collections.abc import Iterable
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from objectspace.geometry.rle import Mask
 from objectspace.reports.page.markup import SIDE, number, shrink_mask
+from objectspace.reports.page.shell import render
 from objectspace.reports.pictures import palette
 from objectspace.scene import Box, Object, Scene
 
@@ -20,20 +22,20 @@ def colors(count: int) -> list[str]:
     return [f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in palette(count)]
 
 
-def overlay(scene: Scene, truth: NDArray[np.float64] | None, image_id: str) -> str:
+def overlay(scene: Scene, truth: NDArray[np.float64] | None, image_id: str) -> Markup:
     """What lies over the input: a shade for every object, the true boxes, the found ones."""
     shown = [index for index, item in enumerate(scene.found) if inside(item.box, scene) is not None]
     shown.sort(key=lambda index: -_area(scene.found[index].box))
     hues = colors(len(scene.found))
-    shades = "".join(_shade(scene, scene.found[index], index, hues[index]) for index in shown)
-    known = "".join(_true_box(box, scene) for box in ([] if truth is None else truth))
-    found = "".join(_found_box(scene, scene.found[index], index, hues[index], image_id) for index in shown)
-    size = f"{scene.width} {scene.height}"
-    # The inner svg cuts off what lies beyond the image, the outer one is letterboxed just as the picture below it.
-    return (
-        f'<svg class="over" viewBox="0 0 {size}" role="group" aria-label="Boxes of the objects">'
-        f'<svg width="{scene.width}" height="{scene.height}">'
-        f'<g class="shades">{shades}</g><g class="truth">{known}</g><g class="found">{found}</g></svg></svg>'
+    known = (inside(box.tolist(), scene) for box in ([] if truth is None else truth))
+    return render(
+        "overlay.svg",
+        id=image_id,
+        width=scene.width,
+        height=scene.height,
+        shades=[{"index": index, "color": hues[index]} | _shade(scene, scene.found[index]) for index in shown],
+        known=[_frame(box) for box in known if box is not None],
+        found=[{"index": index, "color": hues[index]} | _found_box(scene, index) for index in shown],
     )
 
 
@@ -79,42 +81,33 @@ def _loop(follow: dict[tuple[int, int], list[tuple[int, int]]], first: tuple[int
     return "".join(f"{'hv'[axis]}{length}" for axis, length in steps[:-1])  # the last one is what closing does
 
 
-def _shade(scene: Scene, item: Object, index: int, color: str) -> str:
+def _shade(scene: Scene, item: Object) -> dict[str, object]:
     """Darkness around the object, with its outline: one path, far larger than the image, with a hole."""
     mask = None if item.mask is None else shrink_mask(item.mask, SIDE)
     height, width, scale = scene.height, scene.width, ""
     if mask is not None and mask.any():
         hole = outline(mask)
         if mask.shape != (height, width):
-            scale = f' transform="scale({width / mask.shape[1]:.6g} {height / mask.shape[0]:.6g})"'
+            scale = f"scale({width / mask.shape[1]:.6g} {height / mask.shape[0]:.6g})"
             height, width = mask.shape
     else:
         hole = _frame(inside(item.box, scene) or item.box)
-    return (
-        f'<path class="shade k{index}" stroke="{color}"{scale}'
-        f' d="M{-width} {-height}h{3 * width}v{3 * height}h{-3 * width}z{hole}"/>'
-    )
+    return {"scale": scale, "path": f"M{-width} {-height}h{3 * width}v{3 * height}h{-3 * width}z{hole}"}
 
 
-def _found_box(scene: Scene, item: Object, index: int, color: str, image_id: str) -> str:
+def _found_box(scene: Scene, index: int) -> dict[str, object]:
+    """A frame with the object's number in its corner."""
+    item = scene.found[index]
     box = inside(item.box, scene) or item.box
     size = max(scene.height, scene.width) / 22
-    x, y = box[0] + size * 0.25, box[1] + size * 0.95
     worth = "" if item.evidence is None else f", {item.evidence:.0f} nats"
-    frame = _frame(box)
-    return (
-        f'<a class="thing k{index}" id="{image_id}-box-{index + 1}" href="#{image_id}-object-{index + 1}">'
-        f"<title>object {index + 1}, score {item.score:.2f}{worth}</title>"
-        f'<path class="halo" d="{frame}"/><path class="box" stroke="{color}" d="{frame}"/>'
-        f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}">{index + 1}</text></a>'
-    )
-
-
-def _true_box(box: NDArray[np.float64], scene: Scene) -> str:
-    part = inside(box.tolist(), scene)
-    if part is None:
-        return ""
-    return f'<path class="halo" d="{_frame(part)}"/><path class="dashes" d="{_frame(part)}"/>'
+    return {
+        "words": f"object {index + 1}, score {item.score:.2f}{worth}",
+        "frame": _frame(box),
+        "x": number(box[0] + size * 0.25),
+        "y": number(box[1] + size * 0.95),
+        "size": number(size),
+    }
 
 
 def _frame(box: Box) -> str:

@@ -6,13 +6,13 @@ Reads an image (H, W, 3) and its `Scene`; gives HTML. What the scene does not ho
 from collections.abc import Iterator
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from objectspace.reports.page.markup import (
     LARGE,
     SIDE,
-    escaped,
-    image_tag,
+    embedded,
     number,
     plural,
     shrink,
@@ -20,6 +20,7 @@ from objectspace.reports.page.markup import (
     shrink_mask,
 )
 from objectspace.reports.page.overlay import colors, inside, overlay
+from objectspace.reports.page.shell import render
 from objectspace.reports.pictures import segments
 from objectspace.scene import Component, Object, Picture, Scene
 
@@ -28,32 +29,30 @@ LOUDER = 4  # errors of a good reconstruction are too small to be seen as they a
 GREY, PALE = 128, 0.12  # the pixels a component does not own, and how much of it still shows there
 
 
-def section(index: int, name: str, image: Picture, scene: Scene, truth: NDArray[np.float64] | None) -> str:
+def section(index: int, name: str, image: Picture, scene: Scene, truth: NDArray[np.float64] | None) -> Markup:
     """The part of the page for image number `index`, from 1."""
     image_id = f"image-{index}"
-    facts = [plural(len(scene.found), "object"), f"{scene.width} × {scene.height} pixels"]
+    about = [plural(len(scene.found), "object"), f"{scene.width} × {scene.height} pixels"]
     if truth is not None:
-        facts.insert(1, f"{len(truth)} in truth")
+        about.insert(1, f"{len(truth)} in truth")
     if scene.unexplained_share is not None:
-        facts.append(f"{100 * scene.unexplained_share:.1f}% unexplained")
-    figures = "".join(_figures(name, image, scene, truth, image_id))
-    return (
-        f'<section class="scene" id="{image_id}" data-count="{len(scene.found)}">'
-        f'<header><h3><a href="#{image_id}">{escaped(name)}</a></h3><p>{" · ".join(facts)}</p></header>'
-        f'<div class="figures">{figures}</div>'
-        f"{_objects(image, scene, image_id)}{_components(image, scene)}</section>\n"
+        about.append(f"{100 * scene.unexplained_share:.1f}% unexplained")
+    hues = colors(len(scene.found))
+    return render(
+        "section.html",
+        id=image_id,
+        name=name,
+        about=about,
+        input=embedded(shrink(image, LARGE)),
+        overlay=overlay(scene, truth, image_id),
+        has_truth=truth is not None,
+        pictures={part: embedded(picture) for part, picture in _pictures(image, scene)},
+        objects=[_card(image, scene, item, hue) for item, hue in zip(scene.found, hues, strict=True)],
+        components=[
+            {"picture": embedded(_component(image, part)), "share": f"{100 * part.mask.mean():.0f}%"}
+            for part in scene.components
+        ],
     )
-
-
-def _figures(
-    name: str, image: Picture, scene: Scene, truth: NDArray[np.float64] | None, image_id: str
-) -> Iterator[str]:
-    caption = "input" if truth is None else 'input <span class="note">found solid, truth dashed</span>'
-    tag = image_tag(shrink(image, LARGE), f"{name}, the input")
-    frame = f'<div class="frame">{tag}{overlay(scene, truth, image_id)}</div>'
-    yield f'<figure class="input">{frame}<figcaption>{caption}</figcaption></figure>'
-    for part, picture in _pictures(image, scene):
-        yield _figure(image_tag(picture, f"{part} of {name}"), part)
 
 
 def _pictures(image: Picture, scene: Scene) -> Iterator[tuple[str, NDArray[np.uint8]]]:
@@ -73,43 +72,20 @@ def _pictures(image: Picture, scene: Scene) -> Iterator[tuple[str, NDArray[np.ui
         yield f"difference × {LOUDER}", error.clip(0, 255).astype(np.uint8)
 
 
-def _figure(tag: str, caption: str) -> str:
-    return f'<figure><div class="frame">{tag}</div><figcaption>{caption}</figcaption></figure>'
-
-
-def _objects(image: Picture, scene: Scene, image_id: str) -> str:
-    if not scene.found:
-        return '<p class="none">No object was found in this image.</p>'
-    hues = colors(len(scene.found))
-    cards = "".join(
-        f"<li>{_card(image, scene, item, index, hues[index], image_id)}</li>" for index, item in enumerate(scene.found)
-    )
-    return f'<h4>Objects</h4><ol class="objects">{cards}</ol>'
-
-
-def _card(image: Picture, scene: Scene, item: Object, index: int, color: str, image_id: str) -> str:
-    """An object with what is known about it; pointing at it shows where it is."""
-    box = inside(item.box, scene)
-    target = image_id if box is None else f"{image_id}-box-{index + 1}"
+def _card(image: Picture, scene: Scene, item: Object, color: str) -> dict[str, object]:
+    """What is known about an object."""
     crop = _crop(image, scene, item)
-    picture = "" if crop is None else image_tag(crop, f"object {index + 1}")
     size = " × ".join(_pixels(item.box[axis + 2] - item.box[axis]) for axis in (0, 1))
     facts = {"score": f"{item.score:.2f}", "depth": f"{item.depth:.2f}", "size": size}
     if item.evidence is not None:
         facts["evidence"] = f"{item.evidence:.0f} nats"
-    rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
-    label = "" if item.label is None else f' <span class="note">{escaped(item.label)}</span>'
-    beyond = "" if box is not None else ' <span class="note">outside the image</span>'
-    return (
-        f'<a class="thing card k{index}" id="{image_id}-object-{index + 1}" href="#{target}">'
-        f'<span class="frame">{picture}</span>'
-        f'<span class="name">{_dot(color)}{index + 1}{label}{beyond}</span><dl>{rows}</dl></a>'
-    )
-
-
-def _dot(color: str) -> str:
-    circle = f'<circle cx="5" cy="5" r="4" fill="{color}"/>'
-    return f'<svg class="dot" viewBox="0 0 10 10" aria-hidden="true">{circle}</svg>'
+    return {
+        "color": color,
+        "crop": None if crop is None else embedded(crop),
+        "label": item.label,
+        "is_inside": inside(item.box, scene) is not None,
+        "facts": facts,
+    }
 
 
 def _pixels(length: float) -> str:
@@ -126,20 +102,6 @@ def _crop(image: Picture, scene: Scene, item: Object) -> Picture | None:
     x0, y0, x1, y1 = int(box[0]), int(box[1]), int(np.ceil(box[2])), int(np.ceil(box[3]))
     part = image[y0:y1, x0:x1]
     return shrink(np.ascontiguousarray(part), CROP) if part.size else None
-
-
-def _components(image: Picture, scene: Scene) -> str:
-    if not scene.components:
-        return ""
-    figures = "".join(
-        _figure(image_tag(_component(image, part), f"background component {index + 1}"), _share(index, part))
-        for index, part in enumerate(scene.components)
-    )
-    return f'<h4>Background components</h4><div class="components">{figures}</div>'
-
-
-def _share(index: int, part: Component) -> str:
-    return f'{index + 1} <span class="note">{100 * part.mask.mean():.0f}% of the pixels</span>'
 
 
 def _component(image: Picture, part: Component) -> Picture:

@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from objectspace.reports.page.histogram import histogram
-from objectspace.reports.page.markup import escaped, number
+from objectspace.reports.page.markup import number
+from objectspace.reports.page.shell import render
 from objectspace.scene import Scene
 
 RULES = {  # the beginning of a key: heading, meaning
@@ -80,14 +82,22 @@ class Tally:
             self.true_sizes.update(_sides(truth))
 
 
-def summary(tally: Tally, model: str, metrics: Mapping[str, float | None]) -> str:
+def summary(tally: Tally, model: str, metrics: Mapping[str, float | None]) -> Markup:
     """The summary as HTML, without its heading."""
     average = number(tally.objects / tally.images, 1) if tally.images else "–"
-    facts = {"model": escaped(model), "images": str(tally.images), "objects": str(tally.objects)}
-    tiles = "".join(
-        f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in (facts | {"objects an image": average}).items()
+    about = {"model": model, "images": tally.images, "objects": tally.objects, "objects an image": average}
+    # Where something was measured by several rules, their values stand beside one another.
+    rules = [rule for rule in RULES if not rule or any(key.startswith(rule) for key in metrics)]
+    several = len(rules) > 1
+    return render(
+        "summary.html",
+        about=about,
+        charts=_charts(tally),
+        has_truth=bool(tally.true_counts),
+        heads=[RULES[rule][0] for rule in rules] if several else ["value"],
+        rows=[_row(key, metrics, rules) for key in _ordered({plain_key(key) for key in metrics})],
+        note="; ".join(": ".join(RULES[rule]) for rule in rules) + "." if several else "",
     )
-    return f'<dl class="facts">{tiles}</dl>{_charts(tally)}{_table(metrics)}'
 
 
 def _sides(boxes: NDArray[np.float64]) -> list[int]:
@@ -96,35 +106,16 @@ def _sides(boxes: NDArray[np.float64]) -> list[int]:
     return [round(side) for side in np.sqrt(lengths.prod(axis=1)).tolist()]
 
 
-def _charts(tally: Tally) -> str:
+def _charts(tally: Tally) -> list[dict[str, str]]:
     if not tally.images:
-        return ""
+        return []
     known = bool(tally.true_counts)
-    note = ' <span class="note">found filled, truth dashed</span>' if known else ""
     counts = histogram(tally.counts, tally.true_counts if known else None, "objects in an image", "image")
-    charts = f"<figure>{counts}<figcaption>How many objects an image has{note}</figcaption></figure>"
+    charts = [{"drawing": counts, "caption": "How many objects an image has"}]
     if tally.objects or tally.true_sizes:
         sizes = histogram(tally.sizes, tally.true_sizes if known else None, "√(width × height) in pixels", "object")
-        charts += f"<figure>{sizes}<figcaption>How large the objects are{note}</figcaption></figure>"
-    return f'<div class="charts">{charts}</div>'
-
-
-def _table(metrics: Mapping[str, float | None]) -> str:
-    """One row a measure; where it was measured by other rules as well, those stand beside it."""
-    if not metrics:
-        return ""
-    rules = [rule for rule in RULES if not rule or any(key.startswith(rule) for key in metrics)]
-    keys = _ordered({plain_key(key) for key in metrics})
-    heads = [RULES[rule][0] for rule in rules] if len(rules) > 1 else ["value"]
-    cells = "".join(f'<th scope="col" class="value">{head}</th>' for head in heads)
-    rows = "".join(_row(key, metrics, rules) for key in keys)
-    words = "; ".join(": ".join(RULES[rule]) for rule in rules)
-    note = f'<p class="note">{words}.</p>' if len(rules) > 1 else ""
-    return (
-        '<table class="metrics"><caption>Measured against the truth</caption>'
-        f'<thead><tr><th scope="col">measure</th>{cells}<th scope="col">meaning</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table>{note}"
-    )
+        charts.append({"drawing": sizes, "caption": "How large the objects are"})
+    return charts
 
 
 def plain_key(key: str) -> str:
@@ -132,10 +123,9 @@ def plain_key(key: str) -> str:
     return next((key.removeprefix(rule) for rule in RULES if rule and key.startswith(rule)), key)
 
 
-def _row(key: str, metrics: Mapping[str, float | None], rules: Iterable[str]) -> str:
+def _row(key: str, metrics: Mapping[str, float | None], rules: Iterable[str]) -> dict[str, object]:
     name, meaning = MEASURES.get(key, (key, ""))
-    cells = "".join(f'<td class="value">{_value(rule + key, metrics)}</td>' for rule in rules)
-    return f'<tr><th scope="row">{escaped(name)}</th>{cells}<td class="meaning">{meaning}</td></tr>'
+    return {"name": name, "meaning": meaning, "cells": [_value(rule + key, metrics) for rule in rules]}
 
 
 def _value(key: str, metrics: Mapping[str, float | None]) -> str:
