@@ -10,11 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from objectspace.config import Stage
-from objectspace.models.parts.cells import Cells, Gaussian, gaussian
+from objectspace.models.parts.cells import Cells
 from objectspace.models.space import Space
 from objectspace.models.space import SpaceConfig as Config
 from objectspace.nn.broadcast import BroadcastDecoder, coordinate_map
 from objectspace.ops.boundary import SIGMA, STRENGTH, rim_width
+from objectspace.ops.distributions import Gaussian, gaussian
 from objectspace.ops.geometry import to_affine
 from objectspace.ops.mixtures import gaussian_log_density, mix_two
 

@@ -18,8 +18,8 @@ from PIL import Image
 
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import Box as Box  # noqa: PLC0414 - a scene is made of them
 
-Box = tuple[float, float, float, float]
 Picture = NDArray[np.uint8]  # (H, W, 3) RGB
 SCENE_FORMAT = 1
 
