@@ -31,7 +31,8 @@ class Object:
     `box` is tight around the visible `mask`; `where_box` is what the model's latent says, hidden parts included;
     `whole_box` is tight around the object as drawn, before others hide it. `score` is how likely it is there, times the
     share of it that nothing hides; `evidence` is how many nats the image gains by it, less what its latents cost;
-    `depth` grows away from the viewer, `what` (D,) describes the appearance.
+    `depth` grows away from the viewer, `what` (D,) describes the appearance. An object that is not `understood` is
+    something that was found because nobody explains it: its model cannot draw it, and its `what` says little.
     """
 
     box: Box
@@ -44,6 +45,7 @@ class Object:
     label: str | None = None
     whole_box: Box | None = None
     evidence: float | None = None  # nats
+    understood: bool = True
 
     def __post_init__(self) -> None:
         for name in ("box", "where_box", "whole_box"):
@@ -187,7 +189,7 @@ class Scene:
 
 
 def _object_to_dict(item: Object) -> dict[str, Any]:
-    return {
+    content = {
         "box": list(item.box),
         "where_box": list(item.where_box),
         "score": item.score,
@@ -199,6 +201,7 @@ def _object_to_dict(item: Object) -> dict[str, Any]:
         "mask": None if item.mask is None else rle.encode(item.mask),
         "crop": _picture_to_text(item.crop),
     }
+    return content if item.understood else content | {"understood": False}
 
 
 def _object_from_dict(content: dict[str, Any], size: tuple[int, int]) -> Object:
@@ -213,6 +216,7 @@ def _object_from_dict(content: dict[str, Any], size: tuple[int, int]) -> Object:
         crop=_picture_from_text(content["crop"]),
         whole_box=content.get("whole_box"),  # neither is in scenes of earlier versions
         evidence=content.get("evidence"),
+        understood=bool(content.get("understood", True)),  # written only where it is not
     )
 
 

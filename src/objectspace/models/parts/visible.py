@@ -140,8 +140,8 @@ def _visible(count: int, layers: list[_Layer], everything: Tensor, unexplained: 
         offset = np.tile(corners[members][:, ::-1], 2)
         area[members] = masks.sum((1, 2))
         share[members] = seen.sum((1, 2)) / drawn.sum((1, 2)).clip(1)
-        boxes[members] = _tight(masks) + offset
-        whole[members] = np.where(drawn.any((1, 2))[:, None], _tight(drawn) + offset, np.nan)
+        boxes[members] = tight(masks) + offset
+        whole[members] = np.where(drawn.any((1, 2))[:, None], tight(drawn) + offset, np.nan)
         for number, mask in zip(members.tolist(), masks, strict=True):
             windows[number] = mask
     return Visible(area, share, boxes, whole, corners, windows, unexplained)
@@ -153,7 +153,7 @@ def _density(values: Tensor, mean: Tensor, sigma: float) -> Tensor:
     return torch.exp(-distance.clamp(max=_FARTHEST) - values.shape[1] * math.log(sigma * (2 * math.pi) ** 0.5))
 
 
-def _tight(masks: NDArray[np.bool_]) -> NDArray[np.int64]:
+def tight(masks: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Boxes x0 y0 x1 y1 around the pixels of masks (m, R, Q), in the window's own pixels: (m, 4)."""
     columns, rows = masks.any(axis=1), masks.any(axis=2)
     ends = columns.shape[1] - columns[:, ::-1].argmax(1), rows.shape[1] - rows[:, ::-1].argmax(1)

@@ -101,6 +101,7 @@ def _found_box(scene: Scene, item: Object, index: int, color: str, image_id: str
     size = max(scene.height, scene.width) / 22
     x, y = box[0] + size * 0.25, box[1] + size * 0.95
     worth = "" if item.evidence is None else f", {item.evidence:.0f} nats"
+    worth += "" if item.understood else ", not understood"
     frame = _frame(box)
     return (
         f'<a class="thing k{index}" id="{image_id}-box-{index + 1}" href="#{image_id}-object-{index + 1}">'

@@ -97,6 +97,8 @@ def _card(image: Picture, scene: Scene, item: Object, index: int, color: str, im
     facts = {"score": f"{item.score:.2f}", "depth": f"{item.depth:.2f}", "size": size}
     if item.evidence is not None:
         facts["evidence"] = f"{item.evidence:.0f} nats"
+    if not item.understood:
+        facts["understood"] = "no"
     rows = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
     label = "" if item.label is None else f' <span class="note">{escaped(item.label)}</span>'
     beyond = "" if box is not None else ' <span class="note">outside the image</span>'
