@@ -8,7 +8,7 @@ import base64
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -116,6 +116,10 @@ class Scene:
         """Everything that may be an object: the objects, and the components that have a box."""
         boxed = ((each.box, each.mask) for each in self.components if each.box is not None)
         return self.objects + tuple(Object(box, box, mask=mask) for box, mask in boxed)
+
+    def of_understood(self) -> "Scene":
+        """The scene without objects that were found and not understood; its pictures stay."""
+        return replace(self, objects=tuple(item for item in self.objects if item.understood))
 
     @property
     def boxes(self) -> NDArray[np.float64]:
