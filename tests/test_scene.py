@@ -142,3 +142,12 @@ def test_scenes_written_before_there_was_evidence_can_be_read() -> None:
     back = Scene.from_json(json.dumps(content))
     assert (back.unexplained, back.unexplained_share) == (None, None)
     assert (back.objects[0].whole_box, back.objects[0].evidence) == (None, None)
+
+
+def test_what_is_not_understood_is_so_in_json_and_only_then() -> None:
+    known, strange = Object((0, 0, 1, 1), (0, 0, 1, 1)), Object((1, 1, 2, 2), (1, 1, 2, 2), understood=False)
+    scene = Scene(4, 4, (known, strange))
+    written = json.loads(scene.to_json())["objects"]
+    assert ["understood" in item for item in written] == [False, True]
+    assert [item.understood for item in Scene.from_json(scene.to_json()).objects] == [True, False]
+    assert scene.of_understood().objects == (known,)

@@ -8,7 +8,7 @@ import base64
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +31,8 @@ class Object:
     `box` is tight around the visible `mask`; `where_box` is what the model's latent says, hidden parts included;
     `whole_box` is tight around the object as drawn, before others hide it. `score` is how likely it is there, times the
     share of it that nothing hides; `evidence` is how many nats the image gains by it, less what its latents cost;
-    `depth` grows away from the viewer, `what` (D,) describes the appearance.
+    `depth` grows away from the viewer, `what` (D,) describes the appearance. An object that is not `understood` is
+    something that was found because nobody explains it: its model cannot draw it, and its `what` says little.
 
     >>> Object(box=(2, 3, 10, 8), where_box=(1, 2, 11, 9), score=0.9).box
     (2.0, 3.0, 10.0, 8.0)
@@ -47,6 +48,7 @@ class Object:
     label: str | None = None
     whole_box: Box | None = None
     evidence: float | None = None  # nats
+    understood: bool = True
 
     def __post_init__(self) -> None:
         for name in ("box", "where_box", "whole_box"):
@@ -128,6 +130,10 @@ class Scene:
         boxed = ((each.box, each.mask) for each in self.components if each.box is not None)
         return self.objects + tuple(Object(box, box, mask=mask) for box, mask in boxed)
 
+    def of_understood(self) -> "Scene":
+        """The scene without objects that were found and not understood; its pictures stay."""
+        return replace(self, objects=tuple(item for item in self.objects if item.understood))
+
     @property
     def boxes(self) -> NDArray[np.float64]:
         """The visible boxes, (M, 4)."""
@@ -204,7 +210,7 @@ class Scene:
 
 
 def _object_to_dict(item: Object) -> dict[str, Any]:
-    return {
+    content = {
         "box": list(item.box),
         "where_box": list(item.where_box),
         "score": item.score,
@@ -216,6 +222,7 @@ def _object_to_dict(item: Object) -> dict[str, Any]:
         "mask": None if item.mask is None else rle.encode(item.mask),
         "crop": _picture_to_text(item.crop),
     }
+    return content if item.understood else content | {"understood": False}
 
 
 def _object_from_dict(content: dict[str, Any], size: tuple[int, int]) -> Object:
@@ -230,6 +237,7 @@ def _object_from_dict(content: dict[str, Any], size: tuple[int, int]) -> Object:
         crop=_picture_from_text(content["crop"]),
         whole_box=content.get("whole_box"),  # neither is in scenes of earlier versions
         evidence=content.get("evidence"),
+        understood=bool(content.get("understood", True)),  # written only where it is not
     )
 
 

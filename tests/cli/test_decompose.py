@@ -286,6 +286,16 @@ def test_a_higher_price_leaves_fewer_objects_and_what_they_are_worth(run, model_
     assert "--price was 0.0, and now is not given" in errors
 
 
+def test_leftovers_can_be_left_out_and_that_must_stay_so(run, model_folder, images):
+    options = ("decompose", images, "--model", model_folder, "--out", "out", "--no-report")
+    run(*options, "--no-leftovers")
+    assert all(
+        item.get("understood", True) for item in json.loads(Path("out/annotations.json").read_text())["annotations"]
+    )
+    _, errors = run(*options, code=2)
+    assert "--no-leftovers was True, and now is not given" in errors
+
+
 def test_models_without_cells_have_no_price(run, images, tmp_path):
     create(small_genesis(), seed=0).save_pretrained(tmp_path / "genesis")
     _, errors = run("decompose", images, "--model", tmp_path / "genesis", "--out", "out", "--price", 1, code=2)

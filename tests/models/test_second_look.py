@@ -1,4 +1,4 @@
-"""What is left unexplained is looked at again, and is found if it can be drawn."""
+"""What is left unexplained is looked at again: it is understood if it can be drawn, and found if it is strange."""
 
 from dataclasses import replace
 
@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from objectspace.models import Space, create
-from objectspace.models.parts import second_look, worth
+from objectspace.models.parts import leftovers, scenes, second_look, worth
 from objectspace.models.parts.cells import Gaussian
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.ops import geometry
 from objectspace.ops.mixtures import gaussian_log_density
+from objectspace.scene import Object
 from oracle.small import small_config
 
 GREY, RED, BLUE = (0.5, 0.5, 0.5), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
@@ -58,8 +59,8 @@ def painted(*areas: tuple[int, int, int, int, tuple[float, float, float]]) -> np
 
 
 def boxes(model: Space, *images: np.ndarray, **options: object) -> list[list[list[float]]]:
-    scenes = model.decompose(list(images), pictures=False, **options)  # type: ignore[arg-type]
-    return [sorted(list(item.box) for item in scene.objects) for scene in scenes]
+    found = model.decompose(list(images), pictures=False, **options)  # type: ignore[arg-type]
+    return [sorted(list(item.box) for item in scene.objects) for scene in found]
 
 
 def test_what_cells_miss_is_found_where_it_lies(model):
@@ -73,11 +74,115 @@ def test_every_image_of_a_batch_gets_its_own(model):
     assert boxes(model, second, empty, first) == [[[20, 18, 27, 27]], [], [[4, 5, 12, 12]]]
 
 
-def test_what_cannot_be_drawn_is_no_object_but_stays_unexplained(model):
-    scene = model.decompose([painted((4, 5, 12, 12, BLUE))])[0]
-    assert not scene.objects
-    assert scene.unexplained is not None
+def test_what_cannot_be_drawn_is_found_and_not_understood(model):
+    [scene] = model.decompose([painted((4, 5, 12, 12, BLUE), (20, 18, 27, 27, RED))])
+    red, blue = scene.objects
+    assert (red.understood, blue.understood) == (True, False)
+    assert (blue.box, blue.mask.sum()) == ((4, 5, 12, 12), 56)
+    np.testing.assert_allclose(blue.where_box, (4, 5, 12, 12), atol=1e-4)
+    assert blue.mask[5:12, 4:12].all()
+    assert scene.unexplained[5:12, 4:12].all(), "and it stays unexplained"
+    assert blue.evidence == pytest.approx(56 * np.log(1 / 0.1), rel=1e-3), "what an object of any colour gains"
+    assert 0 < blue.score < red.score
+    assert len(blue.what) == 3
+
+
+def test_leftovers_are_left_out_on_request(model):
+    image = painted((4, 5, 12, 12, BLUE), (20, 18, 27, 27, RED))
+    assert boxes(model, image, leftovers=False) == boxes(model, painted((20, 18, 27, 27, RED))) == [[[20, 18, 27, 27]]]
+    assert boxes(model, image, second_look=False) == [[]]
+
+
+def test_the_published_rule_no_price_and_old_models_know_no_leftovers(model):
+    image = painted((4, 5, 12, 12, BLUE))
+    assert boxes(model, image) == [[[4, 5, 12, 12]]]
+    assert boxes(model, image, price=None) == boxes(model, image, published=True) == [[]]
+    model.final = replace(model.final, unknown=0.0)
+    assert boxes(model, image) == [[]]
+
+
+def test_an_explained_scene_has_no_leftovers(model):
+    for scene in model.decompose([painted(), painted((4, 5, 12, 12, RED), (20, 18, 27, 27, RED))]):
+        assert all(item.understood for item in scene.objects)
+
+
+def test_a_leftover_is_no_speck_and_not_long_and_thin(model):
+    assert boxes(model, painted((4, 5, 7, 8, BLUE)), price=0) == [[]]  # 9 pixels, 12 are asked for
+    assert boxes(model, painted((4, 5, 8, 8, BLUE)), price=0) == [[[4, 5, 8, 8]]]
+    assert boxes(model, painted((4, 5, 17, 8, BLUE))) == [[]]
+
+
+def test_a_leftover_pays_for_a_whole_object(model):
+    image, whole = painted((4, 5, 9, 9, BLUE)), worth.expected_pixels(model, (SIDE, SIDE))
+    gained = 20 * np.log(1 / 0.1)
+    assert boxes(model, image, price=0.95 * gained / whole) == [[[4, 5, 9, 9]]]
+    assert boxes(model, image, price=1.05 * gained / whole) == [[]]
+
+
+@pytest.mark.parametrize(("off", "count"), [(2.9, 0), (4.0, 1)], ids=["nearly explained", "strange"])
+def test_what_the_background_nearly_explains_is_no_leftover(model, off, count):
+    model.final = replace(model.final, background_sigma=0.05)
+    colour = (GREY[0] + off * 0.05,) * 3  # nobody explains it better, but at first not by much
+    [scene] = model.decompose([painted((4, 5, 12, 12, colour))])
     assert scene.unexplained[5:12, 4:12].all()
+    assert len(scene.objects) == count
+
+
+@pytest.mark.parametrize("shadow", [0.0, 0.2])
+def test_a_shadow_is_no_leftover(model, shadow):
+    model.final = replace(model.final, background_sigma=0.05)
+    model.config = model.config.model_copy(
+        update={"background": model.config.background.model_copy(update={"shadow": shadow})}
+    )
+    dark = (0.3 * GREY[0],) * 3
+    assert boxes(model, painted((4, 5, 12, 12, dark))) == ([[]] if shadow else [[[4, 5, 12, 12]]])
+
+
+@pytest.mark.parametrize(("width", "count"), [(1, 1), (4, 0)], ids=["hardly drawn", "half drawn"])
+def test_what_is_half_explained_is_no_leftover(model, width, count):
+    image, behind = pixels((4, 5, 12, 13, BLUE))
+    held = square((4, 5, 4 + width, 13), BLUE)
+    assert len(leftovers.find_leftovers(model, held, image, behind, 0.3).regions) == count
+
+
+def test_leftovers_have_the_pixels_that_no_other_object_has(model):
+    image, behind = pixels((4, 5, 12, 13, BLUE))
+    found = leftovers.find_leftovers(model, square((20, 20, 28, 28), BLUE), image, behind, 0.3)
+
+    def beside(x1: int) -> list[tuple[float, ...]]:
+        mask = np.zeros((SIDE, SIDE), np.bool_)
+        mask[5:13, 4:x1] = True
+        other = Object((4, 5, x1, 13), (4, 5, x1, 13), mask=mask)
+        [objects], which = scenes._leftovers(model, found, [(other,)], (SIDE, SIDE), scenes.Wanted(pictures=False))
+        assert len(which) == len(objects)
+        assert not any((item.mask & mask).any() for item in objects)
+        return [item.box for item in objects]
+
+    assert beside(7) == [(7, 5, 12, 13)]
+    assert beside(9) == [], "others have most of it"
+
+
+def test_leftovers_do_not_depend_on_the_batch_and_stay_the_same(model):
+    images = [painted((20, 18, 27, 27, BLUE)), painted(), painted((4, 5, 12, 12, BLUE), (20, 18, 27, 27, RED))]
+    together, again, single = (model.decompose(images, batch=batch) for batch in (3, 3, 1))
+    assert [len(scene.objects) for scene in together] == [1, 0, 2]
+    for first, second, third in zip(together, again, single, strict=True):
+        assert first.to_json() == second.to_json()
+        for one, other in zip(first.objects, third.objects, strict=True):
+            assert (one.box, one.understood, one.score) == (other.box, other.understood, pytest.approx(other.score))
+
+
+def test_leftovers_are_at_the_size_of_the_photo(model):
+    twice = painted((4, 5, 12, 12, BLUE)).repeat(2, 0).repeat(2, 1)
+    mixed = model.decompose([painted((20, 18, 27, 27, BLUE)), twice])
+    assert [[item.box for item in scene.objects] for scene in mixed] == [[(20, 18, 27, 27)], [(8, 10, 24, 24)]]
+    assert mixed[1].objects[0].mask.sum() == 4 * 56
+
+
+def test_leftovers_are_drawn_in_the_reconstruction_as_render_does_it(model):
+    [scene] = model.decompose([painted((4, 5, 12, 12, BLUE))])
+    assert scene.reconstruction[8, 8].tolist() != scene.background[8, 8].tolist()
+    np.testing.assert_allclose(model.render(scene).astype(int), scene.reconstruction.astype(int), atol=1)
 
 
 def test_a_sliver_is_no_object(model):

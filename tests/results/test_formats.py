@@ -5,6 +5,7 @@ import io
 import json
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,15 @@ def test_latents_load_with_the_library(some, tmp_path):
     assert tensors["depths"].tolist() == [0, -1, 0]
     assert np.array_equal(tensors["whole_boxes"], np.concatenate([scene.whole_boxes for scene in SCENES]))
     assert np.array_equal(tensors["evidence"], np.array([100, np.nan, 100], np.float32), equal_nan=True)
+
+
+def test_what_is_not_understood_says_so_in_coco(tmp_path):
+    known, strange = scene_of((2, 3, 10, 9)).objects[0], scene_of((20, 5, 40, 20)).objects[0]
+    scene = Scene(20, 40, (known, replace(strange, understood=False)))
+    write_coco(tmp_path / "annotations.json", [record(1, scene)], {})
+    annotations = json.loads((tmp_path / "annotations.json").read_text())["annotations"]
+    assert [item.get("understood", True) for item in annotations] == [True, False]
+    assert "understood" not in annotations[0]
 
 
 def test_objects_noted_before_there_was_evidence_can_be_read():

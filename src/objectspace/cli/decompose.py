@@ -35,6 +35,9 @@ def decompose(
             "go, but faint things too. 0.3 if it is not given.",
         ),
     ] = None,
+    no_leftovers: Annotated[
+        bool, typer.Option("--no-leftovers", help="Leave out what is found but not understood: it cannot be drawn.")
+    ] = False,
     batch: Annotated[int, typer.Option(min=1, help="Images worked on at a time.")] = 16,
     crops: Annotated[bool, typer.Option("--crops", help="Cut every object out, into crops/.")] = False,
     masks: Annotated[bool, typer.Option("--masks", help="Write masks/: 0 nothing, i the i-th object.")] = False,
@@ -73,6 +76,7 @@ def decompose(
     options = DecomposeOptions(
         threshold=threshold,
         price=price,
+        leftovers=not no_leftovers,
         batch=batch,
         overlays=not no_overlays,
         crops=crops,

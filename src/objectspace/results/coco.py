@@ -2,8 +2,8 @@
 
 Reads records, gives one JSON file that the usual tools load. `bbox` (x, y, width, height) is tight around the visible
 mask, as COCO has it; `where_bbox` is the model's own box, hidden parts included, `whole_bbox` is tight around the
-object before others hide it; `evidence` is what it is worth in nats. The latter two are there where they are known. Ids
-count from 1.
+object before others hide it; `evidence` is what it is worth in nats. The latter two are there where they are known.
+`understood` is there, and false, where an object was found that the model cannot draw. Ids count from 1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,4 +69,6 @@ def _annotation(item: Found) -> dict[str, Any]:
         annotation["whole_bbox"] = to_coco_box(item.whole_box)
     if item.evidence is not None:
         annotation["evidence"] = item.evidence
+    if not item.understood:
+        annotation["understood"] = False
     return annotation if item.mask is None else annotation | {"segmentation": dict(item.mask)}

@@ -64,6 +64,7 @@ class DecomposeOptions:
     threshold: float = 0.5
     batch: int = 16
     price: float | None = None  # nats that an object must be worth for each of its pixels; None: the model's own
+    leftovers: bool = True  # whether what a model finds and cannot draw is there
     overlays: bool = True
     crops: bool = False
     masks: bool = False
@@ -83,6 +84,8 @@ class DecomposeOptions:
         given = {name: getattr(self, name) for name in ("overlays", "crops", "masks", "pictures")}
         labels = None if self.labels is None else self.labels.fingerprint
         chosen = {"--threshold": self.threshold, "--price": self.price, "--labels": labels}
+        if not self.leftovers:
+            chosen["--no-leftovers"] = True  # only then: directories of before know no such thing
         return chosen | {f"--{name}": each for name, each in given.items()}
 
 
@@ -226,6 +229,8 @@ class Decomposition:
         asked: dict[str, Any] = {"background": background, "pictures": pictures, "batch": self.options.batch}
         if price is not None:
             asked["price"] = price  # which only models of cells take
+        if isinstance(self.model, GridModel):
+            asked["leftovers"] = self.options.leftovers
         scenes = self.model.decompose(images, threshold, **asked)
         return scenes if labels is None else [labels.apply(scene) for scene in scenes]
 

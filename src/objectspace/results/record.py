@@ -27,6 +27,7 @@ class Found:
     label: str | None = None
     whole_box: Box | None = None
     evidence: float | None = None  # nats
+    understood: bool = True
 
     @property
     def area(self) -> float:
@@ -72,7 +73,17 @@ def from_text(text: str) -> tuple[Found, ...]:
 
 def _found(item: Object) -> Found:
     mask = None if item.mask is None else rle.encode(item.mask)
-    return Found(item.box, item.where_box, item.score, item.depth, mask, item.label, item.whole_box, item.evidence)
+    return Found(
+        item.box,
+        item.where_box,
+        item.score,
+        item.depth,
+        mask,
+        item.label,
+        item.whole_box,
+        item.evidence,
+        item.understood,
+    )
 
 
 def _from_row(
@@ -84,6 +95,7 @@ def _from_row(
     label: str | None = None,
     whole_box: Any = None,
     evidence: float | None = None,
+    understood: bool = True,
 ) -> Found:
     whole = None if whole_box is None else tuple(whole_box)
-    return Found(tuple(box), tuple(where_box), score, depth, mask, label, whole, evidence)
+    return Found(tuple(box), tuple(where_box), score, depth, mask, label, whole, evidence, understood)

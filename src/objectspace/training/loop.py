@@ -179,7 +179,8 @@ def _validate(
     start.objective.eval()
     numbers = range(min(start.recipe.training.validate_images, len(start.held_out)))
     images = [start.held_out.images[number] for number in numbers]
-    scenes, published = start.model.decompose(images), start.model.decompose_published(images)
+    scenes = [scene.of_understood() for scene in start.model.decompose(images)]  # what else is found was not learned
+    published = start.model.decompose_published(images)
     start.objective.train()
     measures, seen = measure(scenes, start.held_out, published), vitals(scenes)
     log.write(state.step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+import torch
 from torch import Tensor
 
 from objectspace.ops.compositing import Composite, composite
@@ -44,6 +45,13 @@ class Drawables(Objects):
     def windows(self, size: tuple[int, int]) -> tuple[Windows, ...]:
         """The windows under the objects on canvases H, W."""
         return plan_windows(self.frame, self.image, size, self.alpha.shape[-1])
+
+
+def together(first: Drawables, second: Drawables) -> Drawables:
+    """The objects of both, in the order of their images; within an image the first come first."""
+    names = [field.name for field in fields(Drawables)]
+    both = Drawables(*(torch.cat([getattr(first, name), getattr(second, name)]) for name in names))
+    return both[both.image.argsort(stable=True)]
 
 
 def draw(objects: Drawables, cells: int, shape: tuple[int, int, int]) -> Composite:

@@ -268,6 +268,7 @@ class GridModel(SceneModel):
         price: float | None = scenes.PRICE,
         published: bool = False,
         second_look: bool = True,
+        leftovers: bool = True,
         batch: int = 16,
     ) -> list[Scene]:
         """Take images apart: PIL images, paths, uint8 arrays (H, W, 3) or float tensors (3, H, W) of any sizes.
@@ -282,6 +283,10 @@ class GridModel(SceneModel):
         the glimpse nets draw it so well that it is worth the price of a whole one. That needs a price, and a model that
         knows the unknown.
 
+        What even that cannot draw is found, if it is compact and looks like nothing behind it, unless `leftovers` is
+        False: such an object is not `understood`. Its mask and box are those of the region, and its latents are what
+        the glimpse net makes of it, so that it can be edited and labelled, though it is drawn badly.
+
         Masks are made of the image as given: a pixel is an object's if that explains it better than everything else
         together. Boxes and masks are in the pixels of the image as given.
 
@@ -290,7 +295,7 @@ class GridModel(SceneModel):
         What is not asked for is not made. Without `background` there are no components, no background and no
         reconstruction; without `pictures` there are boxes, masks and latents only. What is left stays the same.
         """
-        wanted = scenes.Wanted(threshold, price, background, pictures, published, second_look)
+        wanted = scenes.Wanted(threshold, price, background, pictures, published, second_look, leftovers)
         return scenes.decompose(self, images, wanted, batch)
 
     def decompose_published(self, images: Input | Sequence[Input]) -> list[Scene]:

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from objectspace.errors import UserError
+from objectspace.geometry.boxes import tight_boxes
 from objectspace.geometry.rle import Mask
 from objectspace.models.base import Input
 from objectspace.models.inputs import Prepared, as_list, prepare
 from objectspace.models.parts import worth
-from objectspace.models.parts.drawing import Drawables, draw
+from objectspace.models.parts.drawing import Drawables, draw, together
+from objectspace.models.parts.leftovers import OWN, Leftovers, find_leftovers, masks_of
 from objectspace.models.parts.pictures import Backdrop, Backdrops, evaluating, swap, to_bytes, to_picture, to_size
 from objectspace.models.parts.second_look import look_again, look_closer
 from objectspace.models.parts.visible import SHARPEST, Visible, Weighing, share_out
@@ -49,6 +51,7 @@ class Wanted:
     pictures: bool = True
     published: bool = False
     second_look: bool = True  # at what is left unexplained, where there is a price
+    leftovers: bool = True  # whether what that leaves is found all the same
 
 
 @dataclass(frozen=True)
@@ -59,23 +62,40 @@ class Found:
     backdrops: Backdrops
     evidence: Tensor | None = None  # (M,) nats; None where no image was looked at
     prices: Tensor | None = None  # (M,) nats for all pixels that each draws; None: nothing was asked for
+    leftovers: Leftovers | None = None  # None: nobody looked for any
 
     def among(self, numbers: Sequence[int]) -> Found:
         """What is in the images `numbers`, rising, which are counted from 0 again."""
         index = torch.tensor(numbers, device=self.objects.image.device)
-        mine = torch.isin(self.objects.image, index).nonzero().flatten()
-        objects = self.objects[mine]
-        objects = replace(objects, image=torch.searchsorted(index, objects.image))
+        mine = _among(self.objects, index)
+        objects, leftovers = _counted(self.objects[mine], index), self.leftovers
+        if leftovers is not None:
+            leftovers = leftovers[_among(leftovers.objects, index)]
+            leftovers = replace(leftovers, objects=_counted(leftovers.objects, index))
         evidence, prices = (None if values is None else values[mine] for values in (self.evidence, self.prices))
-        return Found(objects, self.backdrops[index], evidence, prices)
+        return Found(objects, self.backdrops[index], evidence, prices, leftovers)
 
     @property
     def surety(self) -> Tensor:
         """How likely each is there (M,): its presence, and less if it is hardly worth its price."""
         if self.evidence is None or self.prices is None:
             return self.objects.presence
-        ample = (_AMPLE * self.prices).clamp(min=_LEAST_AMPLE)
-        return self.objects.presence * -torch.expm1(-self.evidence / ample)
+        return _surety(self.objects, self.evidence, self.prices)
+
+
+def _surety(objects: Drawables, evidence: Tensor, prices: Tensor) -> Tensor:
+    ample = (_AMPLE * prices).clamp(min=_LEAST_AMPLE)
+    return objects.presence * -torch.expm1(-evidence / ample)
+
+
+def _among(objects: Drawables, images: Tensor) -> Tensor:
+    """Which objects are in some images."""
+    return torch.isin(objects.image, images).nonzero().flatten()
+
+
+def _counted(objects: Drawables, images: Tensor) -> Drawables:
+    """Objects of `images`, rising, which are counted from 0 again."""
+    return replace(objects, image=torch.searchsorted(images, objects.image))
 
 
 def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:
@@ -183,6 +203,9 @@ def _infer(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> Fo
         objects, evidence = look_closer(model, objects, evidence, images, behind)
         objects, evidence = look_again(model, objects, evidence, images, behind)
         objects, evidence, prices = worth.prune(model, objects, images, behind, wanted.price, evidence)
+        if wanted.leftovers:
+            leftovers = find_leftovers(model, objects, images, behind, wanted.price)
+            return Found(objects, backdrops, evidence, prices, leftovers)
     return Found(objects, backdrops, evidence, prices)
 
 
@@ -210,17 +233,20 @@ def _scenes(model: GridModel, found: Found, photos: Tensor, wanted: Wanted) -> I
     )
     seen = share_out(found.objects, photos, found.backdrops, how)
     kept = np.flatnonzero((seen.area > 0) | (found.prices is None))
-    records = _objects(model, found, seen, kept, size, wanted)
-    objects = found.objects[torch.from_numpy(kept).to(found.objects.image.device)]
+    device = found.objects.image.device
+    objects = found.objects[torch.from_numpy(kept).to(device)]
+    mine = _by_image(_objects(model, found, seen, kept, size, wanted), objects, len(photos))
+    if found.leftovers is not None:
+        more, which = _leftovers(model, found.leftovers, mine, size, wanted)
+        mine = [old + new for old, new in zip(mine, more, strict=True)]
+        objects = together(objects, found.leftovers.objects[torch.tensor(which, dtype=torch.long, device=device)])
     layers = draw(objects, how.cells, (len(photos), *size)) if wanted.pictures else None
-    first = np.searchsorted(objects.image.cpu().numpy(), range(len(photos) + 1))
     for number in range(len(photos)):
-        mine = records[first[number] : first[number + 1]]
         backdrop = found.backdrops.of(number) if wanted.background else None
         if backdrop is not None and not wanted.pictures:
             backdrop = Backdrop(backdrop.masks, None)
         unexplained = (seen.unexplained[number] > 0.5).cpu().numpy() if final.unknown else None
-        yield _scene(model, mine, backdrop, layers, number, size, unexplained)
+        yield _scene(model, mine[number], backdrop, layers, number, size, unexplained)
 
 
 def _scene(
@@ -287,6 +313,57 @@ def _objects(
         )
         for number in range(len(kept))
     )
+
+
+def _leftovers(
+    model: GridModel,
+    leftovers: Leftovers,
+    understood: Sequence[tuple[Object, ...]],
+    size: tuple[int, int],
+    wanted: Wanted,
+) -> tuple[list[tuple[Object, ...]], list[int]]:
+    """What is found and not understood in every image, beside what is `understood`; and which leftovers these are.
+
+    Their masks hold what no other object has. One that others have for the most part is none.
+    """
+    objects = leftovers.objects
+    where = geometry.to_boxes(objects.where, *size).double().cpu().numpy()
+    scores = _surety(objects, leftovers.evidence, leftovers.prices).tolist()
+    found: list[list[Object]] = [[] for _ in understood]
+    which: list[int] = []
+    for number, (image, mask) in enumerate(
+        zip(objects.image.tolist(), masks_of(leftovers.regions, model.config.image_size, size), strict=True)
+    ):
+        own = mask.copy()
+        for item in understood[image]:
+            own[item.mask] = False
+        share = own.sum() / max(mask.sum(), 1)
+        if share < OWN or not own.any():
+            continue
+        which.append(number)
+        found[image].append(
+            Object(
+                box=tight_boxes(own[None])[0],
+                where_box=where[number],
+                score=scores[number] * share,
+                depth=float(objects.depth[number]),
+                what=objects.what[number].float().cpu().numpy(),
+                mask=own,
+                crop=to_picture(model.config, objects.picture[number] * objects.alpha[number])
+                if wanted.pictures
+                else None,
+                whole_box=where[number],
+                evidence=float(leftovers.evidence[number]),
+                understood=False,
+            )
+        )
+    return [tuple(each) for each in found], which
+
+
+def _by_image(records: tuple[Object, ...], objects: Drawables, count: int) -> list[tuple[Object, ...]]:
+    """The records of objects, which are in the order of their images, for each of so many images."""
+    first = np.searchsorted(objects.image.cpu().numpy(), range(count + 1))
+    return [records[first[number] : first[number + 1]] for number in range(count)]
 
 
 def _over(model: GridModel, layers: Composite, background: Tensor) -> Tensor:

@@ -39,17 +39,21 @@ PRESENCE = 0.5  # no cell vouches for it
 
 
 def unexplained(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) -> Tensor:
-    """How likely it is that nobody explains a pixel (B, H, W) of images (B, C, H, W).
+    """How likely it is that nobody explains a pixel (B, H, W) of images (B, C, H, W)."""
+    return share_of_unknown(log_density(model, objects, images, behind), model.final.unknown)
+
+
+def log_density(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) -> Tensor:
+    """The log density of pixels (B, H, W) of images (B, C, H, W) under objects, background and nobody together.
 
     `behind` is the log density of every channel under the background (B, C, H, W).
     """
     config, final = model.config.foreground, model.final
     layers = draw(objects, config.grid[0] * config.grid[1], (len(images), *images.shape[2:]))
     mean = layers.image if config.premultiplied else colour_of(layers.image, layers.alpha)
-    log_pixel = mix_pixels(
+    return mix_pixels(
         images, mean, layers.alpha, behind, config.sigma_at(final), final.unknown, model.config.mixture_epsilon
     )
-    return share_of_unknown(log_pixel, final.unknown)
 
 
 def look_closer(
@@ -69,7 +73,7 @@ def look_closer(
         where[mine], found[mine] = regions[which], overlap >= SAME
     there = found.nonzero().flatten()
     old = objects[there]
-    closer = replace(_attend(model, images, old.image, where[there], old.depth), presence=old.presence, held=old.held)
+    closer = replace(attend(model, images, old.image, where[there], old.depth), presence=old.presence, held=old.held)
     gained = worth(model, _put(objects, there, closer), images, behind)[there]
     better = gained > evidence[there]
     return _put(objects, there[better], closer[better]), evidence.index_copy(0, there[better], gained[better])
@@ -95,14 +99,14 @@ def look_again(
     where = geometry.from_boxes(images.new_tensor(np.array(boxes, np.float64).reshape(-1, 4)), height, width)
     numbers = torch.tensor(image, dtype=torch.long, device=images.device)
     nearest = images.new_zeros(len(images)).scatter_reduce(0, objects.image, objects.depth, "amin")
-    more = _attend(model, images, numbers, where, nearest[numbers] - NEARER)
+    more = attend(model, images, numbers, where, nearest[numbers] - NEARER)
     both = Drawables(*(torch.cat([getattr(objects, name), getattr(more, name)]) for name in _names()))
     order = both.image.argsort(stable=True)
     return both[order], torch.cat([evidence, evidence.new_full((len(more),), torch.nan)])[order]
 
 
-def _attend(model: GridModel, images: Tensor, image: Tensor, where: Tensor, depth: Tensor) -> Drawables:
-    """What lies at `where` (R, 4), this deep (R,), in the images numbered (R,)."""
+def attend(model: GridModel, images: Tensor, image: Tensor, where: Tensor, depth: Tensor) -> Drawables:
+    """What the nets draw at `where` (R, 4), this deep (R,), in the images numbered (R,)."""
     foreground, final = model.foreground, model.final
     frame = foreground.frame(where)
     what = foreground.attend(images, frame, foreground.plan(frame, image, images), False, None)

@@ -101,6 +101,7 @@ def _found_box(scene: Scene, index: int) -> dict[str, object]:
     box = inside(item.box, scene) or item.box
     size = max(scene.height, scene.width) / 22
     worth = "" if item.evidence is None else f", {item.evidence:.0f} nats"
+    worth += "" if item.understood else ", not understood"
     return {
         "words": f"object {index + 1}, score {item.score:.2f}{worth}",
         "frame": _frame(box),

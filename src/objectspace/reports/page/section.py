@@ -79,6 +79,8 @@ def _card(image: Picture, scene: Scene, item: Object, color: str) -> dict[str, o
     facts = {"score": f"{item.score:.2f}", "depth": f"{item.depth:.2f}", "size": size}
     if item.evidence is not None:
         facts["evidence"] = f"{item.evidence:.0f} nats"
+    if not item.understood:
+        facts["understood"] = "no"
     return {
         "color": color,
         "crop": None if crop is None else embedded(crop),
