@@ -1,12 +1,14 @@
 """objectspace: take scenes apart into objects, without labels.
 
-import objectspace
+    import objectspace
 
-model = objectspace.load("space-rooms-small")
-scenes = model.decompose(["room.png"])            # boxes, masks, depth, looks: see `Scene`
+    model = objectspace.load("space-rooms-small")
+    scenes = model.decompose(["room.png"])            # boxes, masks, depth, looks: see `Scene`
 
-objectspace.train("space-sprites-fast", data="SPRITES", out="RUN")
-report = objectspace.evaluate(objectspace.load("RUN/model"), objectspace.Dataset("SPRITES", "test", 64))
+    objectspace.train("space-sprites-fast", data="SPRITES", out="RUN")
+    report = objectspace.evaluate(objectspace.load("RUN/model"), objectspace.Dataset("SPRITES", "test", 64))
+
+Importing it loads no torch: that comes with the first model.
 """
 
 from __future__ import annotations
