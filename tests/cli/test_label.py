@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 from pycocotools.coco import COCO
@@ -87,6 +88,26 @@ def test_names_survive_another_run_and_are_not_given_to_other_groups(run, model_
     _, said = run(*command, "--clusters", 3, code=2)
     assert "holds names for other groups" in said
     assert read_labels(Path("out/labels.json")).names == ("cluster-00", "a <thing>")
+
+
+def test_groups_with_names_stay_as_long_as_they_hold(run, model_folder, sprites, monkeypatch):
+    command = ("label", sprites, "--model", model_folder, "--out", "out")
+    run(*command, "--clusters", 3)
+    content = json.loads(Path("out/labels.json").read_text())
+    content["clusters"][1]["name"] = "thing"
+    Path("out/labels.json").write_text(json.dumps(content))
+
+    def others(what: np.ndarray, *_: object, **__: object) -> np.ndarray:
+        return what[:3].astype(np.float64)
+
+    for name in ("kmeans", "choose"):  # as if another version of them came to other groups
+        monkeypatch.setattr(f"objectspace.labels.labelling.{name}", others)
+    for clusters in (3, "auto"):
+        run(*command, "--clusters", clusters)
+        assert read_labels(Path("out/labels.json")).names == ("cluster-00", "thing", "cluster-02")
+    content["clusters"][0]["centroid"][0] += 1.0
+    Path("out/labels.json").write_text(json.dumps(content))
+    assert "holds names for other groups" in run(*command, "--clusters", 3, code=2)[1]
 
 
 def test_another_number_of_groups_takes_nothing_apart_again(run, model_folder, sprites, monkeypatch):

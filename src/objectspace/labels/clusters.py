@@ -52,6 +52,16 @@ def choose(points: Points, counts: Iterable[int] | None = None, seed: int = 0) -
     return best
 
 
+def are_middles(points: Points, centroids: Floats, within: float) -> bool:
+    """Whether each centroid (K, D) is the middle of the points that are nearest to it, so that k-means would stay."""
+    values = np.asarray(points, np.float64)
+    groups = nearest(values, centroids)
+    sizes = np.bincount(groups, minlength=len(centroids))
+    sums = np.zeros_like(centroids)
+    np.add.at(sums, groups, values)
+    return bool(sizes.all() and np.abs(sums / sizes[:, None] - centroids).max() < within)
+
+
 def nearest(points: Points, centroids: Floats) -> NDArray[np.int64]:
     """The number of the nearest centroid of each point, (n,)."""
     values, step = np.asarray(points, np.float64), max(1, _TOGETHER // max(1, len(centroids)))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from objectspace import __version__
 from objectspace.errors import UserError
 from objectspace.geometry.boxes import Box
-from objectspace.labels.clusters import choose, kmeans
+from objectspace.labels.clusters import are_middles, choose, kmeans
 from objectspace.labels.names import Labels, default_names, read_labels
 from objectspace.labels.purity import categories_in, true_categories
 from objectspace.models.base import SceneModel
@@ -35,6 +35,7 @@ from objectspace.scene import Picture, Scene
 
 FIT = 20_000  # latents that the groups are made of; more do not move them
 MEMBERS = 12  # pictures of each group on the page
+_ROUNDED = 1e-4  # centroids this near are the same: files hold six digits
 Member = tuple[float, int, int]  # minus the distance, minus the number of the image, which object it is there
 Truths = Mapping[str, tuple[NDArray[np.float64], list[str]]]  # file -> boxes (m, 4) and m categories
 
@@ -94,7 +95,7 @@ class Labelling(Decomposition):
 
     def assemble(self, journal: Journal, say: Callable[[str], None]) -> None:
         what = self._latents(journal)
-        centroids = choose(what, seed=self.seed) if self.clusters is None else kmeans(what, self.clusters, self.seed)
+        centroids = self._centroids(what)
         defaults = default_names(len(centroids))
         plain = Labels(self.name, self.weights, centroids, defaults, (0,) * len(centroids))
         grouping, nearest = self._count_and_rank(journal, plain)
@@ -114,6 +115,20 @@ class Labelling(Decomposition):
         title = f"{sum(labels.objects)} objects in {len(defaults)} groups"
         write_labels_page(self.out / "labels.html", title, [Group(*row) for row in rows], labels.to_dict())
         self.grouping = grouping
+
+    def _centroids(self, what: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The middles of the groups (K, D).
+
+        Those that somebody gave names to stay as long as k-means would leave them, whichever version has found them.
+        """
+        path = self.out / "labels.json"
+        if path.exists():
+            before = read_labels(path)
+            named = before.names != default_names(len(before.names)) and before.weights == self.weights
+            wanted = self.clusters in (None, len(before.names)) and before.centroids.shape[1] == what.shape[1]
+            if named and wanted and are_middles(what, before.centroids, _ROUNDED):
+                return before.centroids
+        return choose(what, seed=self.seed) if self.clusters is None else kmeans(what, self.clusters, self.seed)
 
     def _latents(self, journal: Journal) -> NDArray[np.float32]:
         """The latents (n, D) of the objects, or of `FIT` of them."""
@@ -185,7 +200,7 @@ def _with_names_of(path: Path, labels: Labels) -> Labels:
         return labels
     before = read_labels(path)
     same = before.centroids.shape == labels.centroids.shape and before.weights == labels.weights
-    if same and np.abs(before.centroids - labels.centroids).max() < 1e-4:  # files hold six digits
+    if same and np.abs(before.centroids - labels.centroids).max() < _ROUNDED:
         return replace(labels, names=before.names)
     if before.names != default_names(len(before.names)):
         raise UserError(f"{path} holds names for other groups: move it away, or give another --out")
