@@ -10,11 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from objectspace.config import Stage
-from objectspace.models.parts.cells import Cells, Gaussian, gaussian
+from objectspace.models.parts.cells import Cells
 from objectspace.models.space import Space
 from objectspace.models.space import SpaceConfig as Config
 from objectspace.nn.broadcast import BroadcastDecoder, coordinate_map
 from objectspace.ops.boundary import SIGMA, STRENGTH, rim_width
+from objectspace.ops.distributions import Gaussian, gaussian
 from objectspace.ops.geometry import to_affine
 from objectspace.ops.mixtures import gaussian_log_density, mix_two
 
@@ -58,7 +59,8 @@ class DenseSpace(nn.Module):
         cost = presence_kl.sum(1) + sum((term * weight).sum(1) for term in kl.values())
         cost = cost + background.kl["mask"] + background.kl["component"]
         penalty = -gaussian_log_density(kernel * alpha, 0.0, SIGMA).flatten(1).sum(1)
-        return cost - log_density.flatten(1).sum(1) + stage.boundary_weight * penalty
+        loss: Tensor = cost - log_density.flatten(1).sum(1) + stage.boundary_weight * penalty
+        return loss
 
     def _canvases(
         self, images: Tensor, cells: Cells, sample: bool, generator: torch.Generator | None

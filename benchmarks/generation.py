@@ -6,6 +6,7 @@ python -m benchmarks.generation [--scale X]
 import argparse
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from benchmarks.common import bar_plot, report
 from objectspace.data.atari import AtariSource
@@ -28,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="make so many times the usual number of scenes")
     scale = parser.parse_args().scale
-    rows = []
+    rows: list[dict[str, Any]] = []
     for label, source, count, group in SOURCES:
         with tempfile.TemporaryDirectory() as folder:
             made = generate(

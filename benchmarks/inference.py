@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable
 from statistics import median
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,7 +40,9 @@ def model_for(grid: int, images: Tensor, objects: int = OBJECTS) -> Space:
         logits = head(model.foreground.encoder(images)).flatten()
         last, next_one = logits.topk(objects * len(images) + 1).values[-2:]
         head.bias -= (last + next_one) / 2  # one half lies between two cells, where rounding cannot move either over it
-        model.foreground.glimpse_decoder.dec_alpha.bias.fill_(4)  # opaque, so that there are masks
+        opaque = model.foreground.glimpse_decoder.dec_alpha.bias
+        assert opaque is not None
+        opaque.fill_(4)  # so that there are masks
     return model
 
 
@@ -98,7 +101,7 @@ def _density(values: Tensor, mean: Tensor) -> Tensor:
 
 def fast(model: Space, images: Tensor) -> list[list[Tensor]]:
     scenes = model.decompose(images, background=False, pictures=False, price=None, batch=len(images))
-    return [[torch.from_numpy(item.mask.copy()) for item in scene.objects] for scene in scenes]
+    return [[torch.from_numpy(item.mask.copy()) for item in scene.objects if item.mask is not None] for scene in scenes]
 
 
 def check(ours: list[list[Tensor]], theirs: list[list[Tensor]]) -> None:
@@ -108,7 +111,7 @@ def check(ours: list[list[Tensor]], theirs: list[list[Tensor]]) -> None:
             assert np.mean(mine.numpy() != other.numpy()) < 1e-3, np.mean(mine.numpy() != other.numpy())
 
 
-def measure(grid: int, batch: int, repeats: int) -> list[dict[str, object]]:
+def measure(grid: int, batch: int, repeats: int) -> list[dict[str, Any]]:
     torch.manual_seed(0)
     images = torch.rand(batch, 3, SIZE, SIZE)
     model = model_for(grid, images)

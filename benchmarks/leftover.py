@@ -36,7 +36,8 @@ def scenes_of(model: GridModel, dataset: Dataset, batch: int = 16) -> Iterator[S
         for picture, left in zip(pictures, model(images, stage, sample=False).unexplained.numpy(), strict=True):
             regions = find_regions(left, picture.astype(np.float32) / 255)
             kept = (each for each in regions if each.area <= LARGEST * left.size)
-            yield Scene(*left.shape, tuple(to_object(each, left.shape) for each in kept))
+            height, width = left.shape
+            yield Scene(height, width, tuple(to_object(each, left.shape) for each in kept))
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ python -m benchmarks.loading
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks.common import bar_plot, report
 from objectspace.data.dataset import Dataset
@@ -30,7 +31,7 @@ def main() -> None:
             dataset.batch(sampler.indices(step))
             step += 1
         loading = step * BATCH / (time.perf_counter() - start)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"what": "decode PNG into the memory map, once", "images/s": decoding},
         {"what": f"random batches of {BATCH}, one thread", "images/s": loading},
     ]

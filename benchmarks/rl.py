@@ -26,7 +26,7 @@ from benchmarks.inference import model_for
 from benchmarks.step import SIZE
 from objectspace.data.atari.screen import scaled
 from objectspace.models import load
-from objectspace.models.space import Space
+from objectspace.models.base import SceneModel
 from objectspace.rl import ObjectObservation
 
 Images = list[NDArray[np.uint8]]
@@ -40,7 +40,7 @@ class Screens(gymnasium.Env[NDArray[np.uint8], int]):
     def __init__(self, screens: NDArray[np.uint8]) -> None:
         self.screens, self.number = screens, 0
         self.observation_space = spaces.Box(0, 255, screens.shape[1:], np.uint8)
-        self.action_space = spaces.Discrete(2)
+        self.action_space = spaces.Discrete(2)  # type: ignore[assignment]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         return self.screens[0], {}
@@ -58,7 +58,7 @@ def played(game: str, count: int) -> NDArray[np.uint8]:
     env = gymnasium.make(f"ALE/{game}-v5")
     env.reset(seed=0)
     env.action_space.seed(0)
-    frames = []
+    frames: list[NDArray[np.uint8]] = []
     while len(frames) < count:
         frame, _, ended, cut, _ = env.step(env.action_space.sample())
         frames.append(frame)
@@ -68,8 +68,8 @@ def played(game: str, count: int) -> NDArray[np.uint8]:
 
 
 def measure(
-    screens: NDArray[np.uint8], small: Images, model: Space, objects: int, frames: int
-) -> list[dict[str, object]]:
+    screens: NDArray[np.uint8], small: Images, model: SceneModel, objects: int, frames: int
+) -> list[dict[str, Any]]:
     """Rows of the table; `small` are the screens (n, H, W, 3) as the model sees them."""
     environments = {
         track: ObjectObservation(Screens(screens), model, 2 * objects, track=track) for track in (False, True)
@@ -94,7 +94,7 @@ def measure(
     return [
         {
             "way": name,
-            "grid": model.config.foreground.grid[0],
+            "cells": model.config.cells,
             "threads": torch.get_num_threads(),
             "kept": found,
             "ms a frame": 1000 * median(seconds),

@@ -55,7 +55,8 @@ def scenes_of(
             regions = find_regions(leftover, _picture(image), least_pixels, split=split)
             objects = tuple(to_object(each, leftover.shape) for each in regions)
             background = (_picture(still) * 255).round().astype(np.uint8)
-            yield Scene(*leftover.shape, objects, background=background)
+            height, width = leftover.shape
+            yield Scene(height, width, objects, background=background)
 
 
 def _picture(image: Tensor) -> NDArray[np.float32]:
@@ -89,8 +90,8 @@ def show(report: Report) -> None:
     console.print(table)
     if report.moving is not None:
         box = report.moving.boxes
-        numbers = zip(("F1@0.5", "precision", "recall"), (box.f1, box.precision, box.recall), strict=True)
-        console.print("what moves: " + ", ".join(f"{name} {_number(value)}" for name, value in numbers))
+        named = {"F1@0.5": box.f1, "precision": box.precision, "recall": box.recall}
+        console.print("what moves: " + ", ".join(f"{name} {_number(value)}" for name, value in named.items()))
     if report.groups:
         console.print(f"mean F1@0.5 of {len(report.groups)} groups: {mean_over_groups(report):.3f}")
     for name, each in (report.groups or {"": report}).items():

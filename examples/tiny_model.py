@@ -94,7 +94,7 @@ class TinyModel(MixtureModel, config=Tiny):
     def encode(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """The slots' means and standard deviations: (B, K, D) each."""
         numbers: Tensor = self.encoder(images)
-        mean, raw = numbers.unflatten(1, (self.config.slots, 2 * self.config.slot_dim)).chunk(2, dim=2)
+        mean, raw = numbers.view(len(images), self.config.slots, 2 * self.config.slot_dim).chunk(2, dim=2)
         return mean, F.softplus(raw) + 1e-4
 
     def decode(self, slots: Tensor) -> tuple[Tensor, Tensor]:

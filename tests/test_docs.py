@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+import objectspace
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "objectspace"
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))}
 PAGES |= {name: (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md")}
+GENERATED = {"contributing.md", "changelog.md"}  # for the site, by scripts/site_pages.py
 ABOUT_CODE = ("docs/tour.md", "docs/decisions.md", "CONTRIBUTING.md")  # elsewhere a folder may be one that a user has
 
 Wrong = Iterator[str]
@@ -55,7 +58,7 @@ def missing_folders(page: str, text: str) -> Wrong:
 
 def missing_modules(page: str, text: str) -> Wrong:
     """Dotted names of the package, and what `python -m` runs."""
-    for name in set(re.findall(r"\bobjectspace(?:\.[A-Za-z_]\w*)+", text)) - {"objectspace.models"}:  # entry points
+    for name in set(re.findall(r"(?<![/\w])objectspace(?:\.[A-Za-z_]\w*)+", text)):
         if not resolves(name):
             yield f"{page}: there is no {name}"
     for name in set(re.findall(r"\bbenchmarks\.([a-z]+)", text)):
@@ -80,7 +83,7 @@ def resolves(name: str) -> bool:
 
 def broken_links(page: str, text: str) -> Wrong:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
-        if "://" not in target and not (ROOT / page).parent.joinpath(target).exists():
+        if "://" not in target and target not in GENERATED and not (ROOT / page).parent.joinpath(target).exists():
             yield f"{page}: the link to {target} leads nowhere"
 
 
@@ -133,3 +136,9 @@ def test_the_picture_of_the_architecture_names_what_is_there() -> None:
     places = {path.relative_to(SOURCE).as_posix() + "/" * path.is_dir() for path in SOURCE.rglob("*")}
     places.add("tests/test_layers.py")
     assert [name for name in sorted(shown) if not any(f"/{place}".endswith(f"/{name}") for place in places)] == []
+
+
+def test_one_version_is_told_everywhere() -> None:
+    released = re.findall(r"^## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert released[0] == objectspace.__version__
+    assert f"\nversion: {objectspace.__version__}\n" in (ROOT / "CITATION.cff").read_text()

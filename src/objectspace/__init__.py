@@ -23,14 +23,21 @@ if TYPE_CHECKING:
     from objectspace.recipes.recipe import Recipe
     from objectspace.scene import Scene
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Dataset", "Scene", "__version__", "create", "evaluate", "load", "train"]
 
 _ELSEWHERE = {"Dataset": "objectspace.data.dataset", "Scene": "objectspace.scene"}  # read when they are asked for
 
 
 def load(name_or_directory: str | Path) -> SceneModel:
-    """A trained model, ready to `decompose` images: by the folder it was saved in, or by the name of a shipped one."""
+    """A trained model, ready to `decompose` images: by the folder it was saved in, or by the name of a shipped one.
+
+    >>> import numpy, objectspace
+    >>> model = objectspace.load("space-sprites")
+    >>> scene = model.decompose(numpy.zeros((96, 128, 3), numpy.uint8))[0]  # any size; also files, PIL images, tensors
+    >>> scene.height, scene.width, len(scene.objects)
+    (96, 128, 0)
+    """
     from objectspace.models.pretrained import load as load_model  # torch is loaded only when a model is
 
     return load_model(name_or_directory)
@@ -40,6 +47,11 @@ def create(recipe: str | Path | Recipe | ModelConfig, *, changes: Sequence[str] 
     """A fresh, untrained model of a recipe (its name, a .toml file, or one in memory) or of a model's config.
 
     `changes` are like `model.foreground.grid=16`, for a recipe by name or from a file.
+
+    >>> import objectspace
+    >>> model = objectspace.create("space-sprites-fast", changes=["model.foreground.grid=4"])
+    >>> model.config.cells
+    16
     """
     from objectspace.models import create as create_model
     from objectspace.recipes.recipe import Recipe
@@ -88,6 +100,13 @@ def evaluate(
     The categories `without` count neither way. By our `rule` the published one is measured too, where the model is of
     cells; with `moving` also what is left without the categories that stand still in the data.
     `Report.to_dict()` has all numbers.
+
+    >>> import objectspace
+    >>> from importlib.resources import files
+    >>> dataset = objectspace.Dataset(files("objectspace") / "samples" / "sprites", "test", 64)
+    >>> report = objectspace.evaluate(objectspace.load("space-sprites"), dataset, limit=2)
+    >>> report.images, report.visible.f1 > 0.8
+    (2, True)
     """
     from objectspace.measuring import measure_model
 

@@ -18,8 +18,8 @@ from PIL import Image
 
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import Box as Box  # noqa: PLC0414 - a scene is made of them
 
-Box = tuple[float, float, float, float]
 Picture = NDArray[np.uint8]  # (H, W, 3) RGB
 SCENE_FORMAT = 1
 
@@ -32,6 +32,9 @@ class Object:
     `whole_box` is tight around the object as drawn, before others hide it. `score` is how likely it is there, times the
     share of it that nothing hides; `evidence` is how many nats the image gains by it, less what its latents cost;
     `depth` grows away from the viewer, `what` (D,) describes the appearance.
+
+    >>> Object(box=(2, 3, 10, 8), where_box=(1, 2, 11, 9), score=0.9).box
+    (2.0, 3.0, 10.0, 8.0)
     """
 
     box: Box
@@ -77,7 +80,17 @@ class Component:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """An image taken apart; no objects and no components is a scene too."""
+    """An image taken apart; no objects and no components is a scene too.
+
+    >>> ball, box = Object((2, 3, 10, 8), (2, 3, 10, 8), score=0.9), Object((20, 3, 30, 8), (20, 3, 30, 8), score=0.7)
+    >>> scene = Scene(height=24, width=32, objects=(ball, box))
+    >>> scene.boxes.shape, scene.scores.tolist()
+    ((2, 4), [0.9, 0.7])
+    >>> from dataclasses import replace
+    >>> edited = replace(scene, objects=(ball,))  # frozen: a change is a new scene, which `model.render` draws
+    >>> len(edited.objects)
+    1
+    """
 
     height: int
     width: int
@@ -163,7 +176,11 @@ class Scene:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Scene":
-        """Read back what `to_json` wrote; anything else is a `UserError`."""
+        """Read back what `to_json` wrote; anything else is a `UserError`.
+
+        >>> Scene.from_json(Scene(24, 32).to_json()).width
+        32
+        """
         try:
             content = json.loads(text)
             if content["format"] != SCENE_FORMAT:

@@ -45,7 +45,7 @@ def trained(run, sprites, tmp_path) -> Path:
 def test_a_model_of_ones_own_trains_evaluates_and_takes_images_apart(run, sprites, trained) -> None:
     model = trained / "tiny-0" / "model"
     out, _ = run(*TINY, "evaluate", sprites, "--model", model)
-    assert "pixel MSE" in out
+    assert "squared error" in out
     run(*TINY, "decompose", sprites / "test" / "images", "--model", model, "--out", trained / "objects")
     found = json.loads((trained / "objects" / "annotations.json").read_text())
     assert len(found["images"]) == 4

@@ -58,8 +58,8 @@ def test_the_page_needs_nothing_and_escapes_names(blocks) -> None:
 def test_a_model_that_draws_badly_shows_it(blocks) -> None:
     page = compared_page("title", blocks)
     expected = 32 * 32 * 3 * (45 / 255) ** 2
-    assert f"MSE {expected:.1f}" in page
-    assert "MSE 0<" in page
+    assert f"squared error {expected:.1f}" in page
+    assert "squared error 0<" in page
 
 
 def test_the_picture_has_a_column_a_part_and_a_row_a_model(blocks) -> None:

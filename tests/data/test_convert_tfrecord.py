@@ -13,10 +13,9 @@ from objectspace.data.convert.crc32c import crc32c
 from objectspace.data.convert.example import ExampleError, parse_example
 from objectspace.data.convert.tfrecord import MAX_RECORD, RecordFile
 from objectspace.data.generate import generate
-from objectspace.data.sample import tight_box
-from objectspace.data.store import to_coco_box
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import tight_box, to_coco_box
 
 
 def test_crc32c_has_the_published_values() -> None:

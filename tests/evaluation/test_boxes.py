@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from objectspace.evaluation.boxes import THRESHOLDS, count_errors, iou, paper_ap, paper_ap_range
+from objectspace.evaluation.boxes import THRESHOLDS, count_errors, paper_ap, paper_ap_range
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "official" / "ap_cases.json").read_text())["cases"]
 
@@ -36,13 +36,6 @@ def test_counts_are_the_published_ones(case: dict) -> None:
 
 
 BOX, FAR = [0, 0, 2, 2], [10, 10, 12, 12]
-
-
-def test_iou_of_known_boxes() -> None:
-    assert iou([BOX], [BOX, FAR, [1, 0, 3, 2], [0, 0, 0, 0]]) == pytest.approx(np.array([[1, 0, 1 / 3, 0]]))
-    assert iou(np.zeros((0, 4)), [BOX]).shape == (0, 1)
-    assert iou([[1, 1, 1, 1]], [[1, 1, 1, 1]]) == 0
-    assert iou([[3, 3, 1, 1]], [[0, 0, 4, 4]]) == 0
 
 
 def test_all_found_is_one_and_ten_elevenths_without_the_last() -> None:

@@ -104,7 +104,7 @@ def test_nothing_found_is_zero_and_what_cannot_be_known_is_null() -> None:
     report = evaluate([Scene(8, 8)] * 3, Known())
     assert (report.visible.ap50, report.visible.coco_ap, report.visible.recall, report.visible.f1) == (0, 0, 0, 0)
     assert report.visible.precision is None
-    assert report.mse is None
+    assert report.squared_error is None
     assert (report.count_error, report.undercount, report.fg_ari) == (1, 3, 0)
     assert "NaN" not in json.dumps(report.to_dict())
 
@@ -113,7 +113,7 @@ def test_without_any_annotation_only_pixels_are_measured() -> None:
     known = Known(labelled=False)
     off = replace(perfect(Known()), reconstruction=np.full((8, 8, 3), 151, np.uint8))
     report = evaluate([off] * 3, known)
-    assert report.mse == pytest.approx(8 * 8 * 3 * 0.2**2)
+    assert report.squared_error == pytest.approx(8 * 8 * 3 * 0.2**2)
     assert report.visible == report.projected == BoxMeasures()
     assert (report.accuracy, report.ari, report.objects, report.predicted) == (None, None, 0, 6)
 
@@ -139,7 +139,7 @@ def test_one_scene_without_masks_makes_them_unknown_for_all() -> None:
     scene = perfect(Known())
     bare = Scene(8, 8, tuple(replace(item, mask=None) for item in scene.objects))
     report = evaluate([scene, bare, scene], Known())
-    assert (report.visible.ap50, report.mbo, report.mse) == (1, None, None)
+    assert (report.visible.ap50, report.mbo, report.squared_error) == (1, None, None)
 
 
 def test_scenes_and_images_must_agree_in_number_and_size() -> None:
@@ -172,7 +172,7 @@ def test_scenes_are_forgotten_once_seen() -> None:
 def test_a_report_never_holds_a_nan() -> None:
     for value in (math.nan, math.inf):
         with pytest.raises(ValueError, match="mse is"):
-            Report(1, 1, 1, 0.1, 0.5, mse=value).to_dict()
+            Report(1, 1, 1, 0.1, 0.5, squared_error=value).to_dict()
 
 
 @pytest.fixture(scope="module")
@@ -217,11 +217,11 @@ def test_training_looks_with_the_same_eyes(sprites: Path) -> None:
         for index in [3, *range(1, 12)]
     ]
     report, seen = evaluate(scenes, dataset, published=scenes), measure(scenes, dataset, scenes)
-    assert seen["val_mse"] == report.mse
+    assert seen["val_mse"] == report.squared_error
     assert (seen["val_ap50"], seen["val_projected_ap"]) == (report.visible.ap50, report.projected.ap)
     assert seen["val_count_error"] == report.count_error
     assert seen["val_published_ap"] == report.published.boxes.ap
     assert seen["val_published_count_error"] == report.published.count_error
     assert not any(key.startswith("val_published") for key in measure(scenes, dataset))
     by_hand = [((dataset.images[n] / 255 - scene.reconstruction / 255) ** 2).sum() for n, scene in enumerate(scenes)]
-    assert report.mse == pytest.approx(np.mean(by_hand))
+    assert report.squared_error == pytest.approx(np.mean(by_hand))

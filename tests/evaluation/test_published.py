@@ -33,7 +33,7 @@ def test_alone_it_measures_nothing_else() -> None:
     known = Known()
     report = evaluate(None, known, published=[with_a_duplicate(known)] * 3)
     assert (report.objects, report.published.count_error, report.published.boxes.recall) == (6, 0.5, 1)
-    assert (report.visible.f1, report.projected.f1, report.count_error, report.mse, report.ari) == (None,) * 5
+    assert (report.visible.f1, report.projected.f1, report.count_error, report.squared_error, report.ari) == (None,) * 5
 
 
 def test_without_it_there_is_none() -> None:

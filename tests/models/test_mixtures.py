@@ -15,8 +15,9 @@ from objectspace.data.sprites import SpritesSource
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.evaluation.evaluate import evaluate
+from objectspace.geometry.boxes import tight_box
 from objectspace.models import Iodine, SceneModel, create, load
-from objectspace.models.parts.mixture import owned, tight
+from objectspace.models.parts.mixture import owned
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.scene import Scene
 from oracle.mixtures import SMALL, small_mixture
@@ -116,17 +117,10 @@ def test_every_pixel_belongs_to_one_component_and_nothing_is_dropped(model: Scen
     assert np.array_equal(sum(part.mask.astype(int) for part in scene.components), np.ones((40, 56), int))
     assert sum(part.mask.any() for part in scene.components) == len(scene.found) > 1
     for part in scene.components:
-        assert part.box == tight(part.mask)
+        assert part.box == tight_box(part.mask)
         assert (part.box is None) == (not part.mask.any())
     assert scene.reconstruction.shape == (40, 56, 3)
     assert all(part.image.shape == (40, 56, 3) for part in scene.components)
-
-
-def test_boxes_are_tight() -> None:
-    mask = np.zeros((6, 8), np.bool_)
-    assert tight(mask) is None
-    mask[2, 3] = mask[4, 6] = True
-    assert tight(mask) == (3, 2, 7, 5)
 
 
 def test_masks_are_enlarged_before_the_largest_is_taken(model: SceneModel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,6 +194,13 @@ def test_the_evaluator_measures_their_scenes(model: SceneModel, tmp_path: Path) 
     report = evaluate(model.decompose(list(dataset.images)), dataset)
     assert report.predicted > 3
     assert report.visible is not None
-    for number in (report.visible.ap50, report.visible.recall, report.mse, report.ari, report.fg_ari, report.mbo):
+    for number in (
+        report.visible.ap50,
+        report.visible.recall,
+        report.squared_error,
+        report.ari,
+        report.fg_ari,
+        report.mbo,
+    ):
         assert number is not None
         assert np.isfinite(number)

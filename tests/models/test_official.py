@@ -102,7 +102,7 @@ def test_latents(output, vectors):
     assert_near(cells.presence, vectors["z_pres"])
     assert_near(cells.probability, vectors["z_pres_prob"])
     assert_near(cells.depth.value, vectors["z_depth"])
-    assert_near(objects.what.value, vectors["z_what"])
+    assert_near(objects.what, vectors["z_what"])
 
 
 def test_images(output, vectors):

@@ -15,9 +15,10 @@ from objectspace.errors import UserError
 from objectspace.geometry.regions import Region, find_regions
 from objectspace.models import Genesis, create
 from objectspace.models.parts import warm
-from objectspace.models.parts.cells import Cells, Gaussian
+from objectspace.models.parts.cells import Cells
 from objectspace.models.parts.grid import GridModel
 from objectspace.ops import geometry
+from objectspace.ops.distributions import Gaussian
 from oracle.mixtures import small_genesis
 from oracle.small import small_config
 from oracle.small_spair import small_spair

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from objectspace.evaluation.boxes import iou
+from objectspace.geometry.boxes import iou
 from objectspace.ops import geometry
 from objectspace.ops.resample import cut, paste, plan_windows
 

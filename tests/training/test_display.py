@@ -4,7 +4,7 @@ from objectspace.io.progress import Pace, duration
 from objectspace.training import display
 from objectspace.training.display import Display
 
-NUMBERS = {"loss": 1234.5, "mse": 21.25, "objects": 4.06, "AP@0.5": 0.8125}
+NUMBERS = {"loss": 1234.5, "squared error": 21.25, "objects": 4.06, "AP@0.5": 0.8125}
 
 
 class Clock:
@@ -39,7 +39,7 @@ def test_without_a_terminal_there_are_plain_lines(monkeypatch: pytest.MonkeyPatc
         for step in (2001, 2002):
             clock.now += 2
             shown.show(step, NUMBERS, line=step == 2002)
-    assert said == ["step 2002/3000  0.50/s  33 min left  loss 1234  mse 21.2  objects 4.1  AP@0.5 0.812"]
+    assert said == ["step 2002/3000  0.50/s  33 min left  loss 1234  squared error 21.2  objects 4.1  AP@0.5 0.812"]
 
 
 def test_the_time_left_ends_with_the_time_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_on_a_terminal_there_is_a_bar_with_the_numbers_and_lines_appear_above_it
     output = capsys.readouterr().out
     assert output.index("a warning") < output.index("40/40")
     assert "\u2501" in output
-    assert "loss 1234  mse 21.2  objects 4.1  AP@0.5 0.812" in output
+    assert "loss 1234  squared error 21.2  objects 4.1  AP@0.5 0.812" in output
     assert "step 40/40" not in output
 
 

@@ -59,7 +59,7 @@ SINGLE = {
     "miou": "mIoU",
     "mbo": "mBO",
     "background_miou": "mIoU of floor, wall, ...",
-    "mse": "pixel MSE (sum over an image)",
+    "mse": "squared error (sum over an image)",
 }
 
 

@@ -105,5 +105,5 @@ def _shown(block: Block) -> dict[str, object]:
 def _facts(image: Picture, scene: Scene) -> list[str]:
     facts = [plural(len(scene.found), "object")]
     if scene.reconstruction is not None:
-        facts.append(f"MSE {number(squared_error(image, scene.reconstruction), 1)}")
+        facts.append(f"squared error {number(squared_error(image, scene.reconstruction), 1)}")
     return facts

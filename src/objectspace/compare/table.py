@@ -20,7 +20,7 @@ COLUMNS = {  # keys of `objectspace evaluate`: heading, digits behind the point
     "f1": ("F1", 3),
     "fg_ari": ("fg-ARI", 3),
     "miou": ("mIoU", 3),
-    "mse": ("MSE", 1),
+    "mse": ("squared error", 1),
 }
 OF_BOXES = ("ap50", "ap", "coco_ap", "f1")
 OF_THE_RULE = (*OF_BOXES, "count_error")  # what the published rule measures otherwise
@@ -115,7 +115,9 @@ def notes(rows: Sequence[Row], boxes: Boxes) -> list[str]:
         for entry in row.counted:
             said += [f"{_named(entry)}: {remark}" for remark in entry.who.remarks]
     if len({entry.who.size for row in rows for entry in (*row.counted, *row.failed)}) > 1:
-        said.append("MSE is a sum over pixels: it cannot be compared between models that read images of other sizes.")
+        said.append(
+            "the squared error is a sum over pixels: models that read images of other sizes cannot be compared."
+        )
     return said
 
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from objectspace.data.memory_map import open_map
-from objectspace.data.sample import Problem, tight_box
+from objectspace.data.sample import Problem
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import tight_box
 from objectspace.scene import Object, Scene
 
 

@@ -1,7 +1,6 @@
 """What a generator or a converter makes: an image with the truth about its objects.
 
-Convention: x right, y down, in pixels; a box is (x0, y0, x1, y1) where x1, y1 lie one past the last pixel, so that a
-single pixel at the origin has the box (0, 0, 1, 1).
+Boxes are in pixels, as `geometry/boxes.py` says.
 """
 
 from collections.abc import Mapping
@@ -11,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import Box
 
-Box = tuple[float, float, float, float]
 Attribute = str | float | int | list[float] | None
 
 
@@ -57,17 +56,3 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
-
-
-def tight_box(mask: NDArray[np.bool_]) -> Box | None:
-    """The smallest box around a mask (H, W), or None where it is empty."""
-    columns, rows = np.flatnonzero(mask.any(axis=0)), np.flatnonzero(mask.any(axis=1))
-    if not columns.size:
-        return None
-    return float(columns[0]), float(rows[0]), float(columns[-1] + 1), float(rows[-1] + 1)
-
-
-def clip_box(box: Box, height: int, width: int) -> Box | None:
-    """The part of a box that lies inside the image, or None where nothing does."""
-    x0, y0, x1, y1 = max(box[0], 0.0), max(box[1], 0.0), min(box[2], float(width)), min(box[3], float(height))
-    return (x0, y0, x1, y1) if x1 > x0 and y1 > y0 else None

@@ -15,7 +15,13 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Sampler:
-    """Batches of `batch` indices below `length` for each of `ranks` processes."""
+    """Batches of `batch` indices below `length` for each of `ranks` processes.
+
+    >>> sampler = Sampler(length=8, batch=4, seed=0)
+    >>> first, second = sampler.indices(step=0), sampler.indices(step=1)  # together an epoch
+    >>> sorted([*first.tolist(), *second.tolist()])
+    [0, 1, 2, 3, 4, 5, 6, 7]
+    """
 
     length: int
     batch: int

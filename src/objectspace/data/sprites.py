@@ -12,10 +12,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace.data.sample import Sample, TrueObject, tight_box
+from objectspace.data.sample import Sample, TrueObject
 from objectspace.data.store import Json
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import tight_box
 
 SHAPES = ("disc", "square", "triangle", "star")
 COLORS = {

@@ -13,9 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from objectspace.data.sample import Box, Sample, TrueObject
+from objectspace.data.sample import Sample, TrueObject
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import to_coco_box
+from objectspace.io.coco import coco_lines
 from objectspace.io.files import write_atomically as write_atomically  # noqa: PLC0414 - known by this module
 
 SPLITS = ("train", "val", "test")
@@ -38,18 +40,6 @@ def read_json(path: Path) -> Json:
     if not isinstance(content, dict):
         raise UserError(f"{path} should hold a JSON object, but holds a {type(content).__name__}")
     return content
-
-
-def to_coco_box(box: Box) -> list[float]:
-    """(x0, y0, x1, y1) as COCO's x, y, width, height, to a thousandth of a pixel."""
-    x0, y0, x1, y1 = box
-    return [round(value, 3) for value in (x0, y0, x1 - x0, y1 - y0)]
-
-
-def from_coco_box(box: Iterable[float]) -> Box:
-    """COCO's x, y, width, height as (x0, y0, x1, y1)."""
-    x, y, width, height = (float(value) for value in box)
-    return x, y, x + width, y + height
 
 
 def to_record(sample: Sample) -> Json:
@@ -90,16 +80,8 @@ def write_annotations(path: Path, records: Iterable[Json], info: Json) -> int:
                 number += 1
                 yield _to_annotation(item, number, image_id, category_ids)
 
-    def lines() -> Iterator[bytes]:
-        categories = [{"id": index, "name": name} for name, index in category_ids.items()]
-        yield b'{"info": ' + json.dumps(info).encode()
-        yield b',\n"categories": ' + json.dumps(categories).encode()
-        yield b',\n"images": [' + b"".join(_list_items(images()))
-        yield b'],\n"annotations": ['
-        yield from _list_items(annotations())
-        yield b"]}\n"
-
-    write_atomically(path, lines())
+    categories = [{"id": index, "name": name} for name, index in category_ids.items()]
+    write_atomically(path, coco_lines(info, categories, images(), annotations()))
     return count
 
 
@@ -125,10 +107,3 @@ def _to_annotation(item: Json, number: int, image_id: int, category_ids: dict[st
     _, _, width, height = item["visible_bbox" if "visible_bbox" in item else "bbox"]
     head: Json = {"id": number, "image_id": image_id, "category_id": category_ids[item["category"]], "iscrowd": 0}
     return head | {"area": item.get("area", round(width * height, 3))} | rest
-
-
-def _list_items(entries: Iterable[Json]) -> Iterator[bytes]:
-    separator = b"\n"
-    for entry in entries:
-        yield separator + json.dumps(entry).encode()
-        separator = b",\n"

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace.data.sample import Box, Problem
-from objectspace.data.store import Json, from_coco_box, read_json
+from objectspace.data.sample import Problem
+from objectspace.data.store import Json, read_json
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import Box, from_coco_box
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from objectspace.geometry.boxes import Floats as Floats  # noqa: PLC0414 - predictions are made of them
+from objectspace.geometry.boxes import as_boxes as as_boxes  # noqa: PLC0414
+from objectspace.geometry.boxes import iou
+
 Prediction = tuple[ArrayLike, ArrayLike]  # boxes (n, 4), scores (n,)
 
 THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
@@ -34,21 +37,17 @@ class CountErrors:
     empty: int  # images without a true object: they count in all but the error rate
 
 
-def iou(first: ArrayLike, second: ArrayLike) -> Floats:
-    """Intersection over union of boxes (n, 4) and (m, 4): (n, m). Two boxes without area have none in common."""
-    a, b = as_boxes(first), as_boxes(second)
-    low = np.maximum(a[:, None, :2], b[None, :, :2])
-    high = np.minimum(a[:, None, 2:], b[None, :, 2:])
-    common = (high - low).clip(min=0).prod(-1)
-    union = _area(a)[:, None] + _area(b)[None, :] - common
-    return np.asarray(np.divide(common, union, out=np.zeros_like(common), where=union > 0), np.float64)
-
-
 def paper_ap(predictions: Sequence[Prediction], truths: Sequence[ArrayLike], iou: float) -> float:
     """The paper's average precision at one IoU threshold.
 
     Equal scores keep their order. Without any truth there is nothing to recall and the value is NaN; with truths but no
     prediction it is 0.
+
+    >>> boxes = [[0, 0, 4, 4], [6, 0, 9, 4]]
+    >>> paper_ap([(boxes, [0.9, 0.8])], [boxes], iou=0.5)
+    1.0
+    >>> round(paper_ap([(boxes, [0.9, 0.8])], [[*boxes, [0, 8, 4, 12]]], iou=0.5), 3)  # one of three is missed
+    0.636
     """
     return _average_precision(_nearest_truths(predictions, truths), iou)
 
@@ -89,28 +88,12 @@ def overlaps_of(predictions: Sequence[Prediction], truths: Sequence[ArrayLike]) 
         yield overlaps, as_scores(given_scores, len(overlaps))
 
 
-def as_boxes(boxes: ArrayLike) -> Floats:
-    """Boxes as an array (n, 4), checked to be finite; one that is turned inside out covers nothing."""
-    array = np.asarray(boxes, np.float64)
-    if array.size == 0:
-        return array.reshape(0, 4)
-    if array.ndim != 2 or array.shape[1] != 4:
-        raise ValueError(f"boxes must be (n, 4), but are {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError("boxes must be finite: a NaN here would be scored as if it meant something")
-    return array
-
-
 def as_scores(scores: ArrayLike, count: int) -> Floats:
     """The scores (n,) of `count` boxes, checked to be finite."""
     array = np.asarray(scores, np.float64).reshape(-1)
     if len(array) != count or not np.isfinite(array).all():
         raise ValueError(f"{count} boxes need as many finite scores, but have {array}")
     return array
-
-
-def _area(boxes: Floats) -> Floats:
-    return np.asarray((boxes[:, 2:] - boxes[:, :2]).clip(min=0).prod(-1), np.float64)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from objectspace.evaluation.boxes import Prediction, as_boxes, as_scores
+from objectspace.evaluation.boxes import Prediction, as_scores
+from objectspace.geometry.boxes import as_boxes
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from objectspace.evaluation.boxes import Floats, Prediction, as_boxes, overlaps_of
+from objectspace.evaluation.boxes import Floats, Prediction, overlaps_of
+from objectspace.geometry.boxes import as_boxes
 
 
 @dataclass(frozen=True)

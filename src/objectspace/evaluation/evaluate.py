@@ -15,6 +15,7 @@ from objectspace.evaluation.coco import coco_ap
 from objectspace.evaluation.detection import detection
 from objectspace.evaluation.records import GroundTruth, Record, leave_ignored_out, leave_out, record
 from objectspace.evaluation.report import BoxMeasures, Number, Report, Variant, defined
+from objectspace.geometry.boxes import as_boxes
 from objectspace.scene import Scene
 
 LOOSE = 0.3  # an IoU that forgives a pixel at the edge of something of five pixels
@@ -105,7 +106,7 @@ def _report(given: Sequence[Record], asked: _Asked) -> Report:
     objects, predicted = sum(len(each.true_visible) for each in records), sum(each.predicted for each in records)
     report = Report(len(records), objects, predicted, asked.seconds, asked.iou)
     if asked.ours:
-        report = replace(report, mse=_squared_error(records))
+        report = replace(report, squared_error=_squared_error(records))
     if not asked.labelled:
         return report
     if asked.published:
@@ -176,7 +177,7 @@ def _variant(
     counts = boxes.count_errors(predictions, truths)
     return Variant(
         objects=sum(len(each) for each in truths),
-        predicted=sum(len(boxes.as_boxes(found)) for found, _ in predictions),
+        predicted=sum(len(as_boxes(found)) for found, _ in predictions),
         boxes=_measure(predictions, truths, [each.categories for each in records], iou),
         count_error=defined(counts.error_rate),
         accuracy=counts.accuracy,

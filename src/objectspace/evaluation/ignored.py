@@ -6,7 +6,8 @@ Such as the score and the lives of a game, which are drawn like objects and are 
 
 import numpy as np
 
-from objectspace.evaluation.boxes import Floats, Prediction, as_boxes, as_scores, iou
+from objectspace.evaluation.boxes import Floats, Prediction, as_scores
+from objectspace.geometry.boxes import as_boxes, iou
 
 MOSTLY = 0.5  # of a box must lie on such regions
 

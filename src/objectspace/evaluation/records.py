@@ -7,10 +7,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace.evaluation import boxes, masks
+from objectspace.evaluation import masks
 from objectspace.evaluation.boxes import Floats, Prediction
 from objectspace.evaluation.ignored import outside
 from objectspace.evaluation.pixels import squared_error
+from objectspace.geometry.boxes import as_boxes, iou
 from objectspace.geometry.rle import Mask
 from objectspace.scene import Scene
 
@@ -113,10 +114,10 @@ def _elsewhere(prediction: Prediction, truth: Floats, out: NDArray[np.bool_], le
 
     Truths are (m, 4), `out` (m,); a box lies on the truth it overlaps most.
     """
-    found, scores = boxes.as_boxes(prediction[0]), np.asarray(prediction[1], np.float64)
+    found, scores = as_boxes(prediction[0]), np.asarray(prediction[1], np.float64)
     if not len(found) or not out.any():
         return found, scores
-    overlaps = boxes.iou(found, truth)  # (n, m)
+    overlaps = iou(found, truth)  # (n, m)
     kept = ~(out[overlaps.argmax(1)] & (overlaps.max(1) >= least))
     return found[kept], scores[kept]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 Number = float | None
 VARIANTS = ("published", "strict", "moving")
+KEYS = {"squared_error": "mse"}  # what a number is called in JSON: cards and reports of earlier versions have that key
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Report:
     overcount: int | None = None  # images
     undercount: int | None = None  # images
     empty_images: int | None = None  # images without a true object
-    mse: Number = None
+    squared_error: Number = None  # of the pixels, summed over an image
     ari: Number = None
     fg_ari: Number = None
     miou: Number = None
@@ -82,7 +83,9 @@ class Report:
         `groups` is nested, such a table for each, and `group_means`, the mean of each number over the groups.
         """
         apart = ("visible", "projected", "groups", "still", *VARIANTS)
-        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in apart}
+        own = {
+            KEYS.get(each.name, each.name): getattr(self, each.name) for each in fields(self) if each.name not in apart
+        }
         content: dict[str, Any] = asdict(self.visible) | own | _prefixed("projected", asdict(self.projected))
         for name in VARIANTS:
             variant: Variant | None = getattr(self, name)

@@ -1,1 +1,1 @@
-"""Shapes in an image, without a model: regions of pixels and what they are made of. numpy and scipy only."""
+"""Shapes in an image, without a model: boxes, masks, regions of pixels. numpy and scipy only."""

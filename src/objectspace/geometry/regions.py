@@ -47,6 +47,11 @@ def find_regions(
 
     With the image (H, W, 3) in [0, 1] touching objects are told apart by colour, too. Regions below `least_pixels` are
     left out, and so are all but the `most` largest. Without `split` connected pixels are one region whatever they show.
+
+    >>> unexplained = np.zeros((16, 16), np.bool_)
+    >>> unexplained[2:8, 3:9] = unexplained[12:14, 10:13] = True
+    >>> [(region.box, region.area) for region in find_regions(unexplained)]
+    [((3, 2, 9, 8), 36), ((10, 12, 13, 14), 6)]
     """
     labels, count = ndimage.label(np.asarray(unexplained) > 0.5, EIGHT)
     if not count:

@@ -23,7 +23,12 @@ class RunLength(TypedDict):
 
 
 def encode(mask: NDArray[np.generic]) -> RunLength:
-    """Compress a mask (H, W), anything nonzero counting as inside."""
+    """Compress a mask (H, W), anything nonzero counting as inside.
+
+    >>> mask = np.array([[0, 1], [1, 1]])
+    >>> encode(mask)  # column by column: one outside, three inside, ... as differences, in letters
+    {'size': [2, 2], 'counts': '13'}
+    """
     height, width = mask.shape
     flat = (mask != 0).ravel(order="F")
     edges = np.flatnonzero(flat[1:] != flat[:-1]) + 1
@@ -33,7 +38,11 @@ def encode(mask: NDArray[np.generic]) -> RunLength:
 
 
 def decode(rle: RunLength) -> Mask:
-    """Rebuild the mask (H, W); a string that does not fill exactly its size is an error."""
+    """Rebuild the mask (H, W); a string that does not fill exactly its size is an error.
+
+    >>> decode({"size": [2, 2], "counts": "13"}).tolist()
+    [[False, True], [True, True]]
+    """
     height, width = (int(side) for side in rle["size"])
     counts = _from_string(rle["counts"])
     if height < 0 or width < 0 or (counts < 0).any() or int(counts.sum()) != height * width:
@@ -45,7 +54,11 @@ def decode(rle: RunLength) -> Mask:
 
 
 def area(rle: RunLength) -> int:
-    """Number of pixels inside."""
+    """Number of pixels inside.
+
+    >>> area({"size": [2, 2], "counts": "13"})
+    3
+    """
     return int(_from_string(rle["counts"])[1::2].sum())
 
 

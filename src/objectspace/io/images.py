@@ -123,7 +123,11 @@ def list_images(directory: Path) -> list[Path]:
 
 
 def natural_key(name: str) -> tuple[list[str | int], str]:
-    """Sorts frame2 before frame10; the name itself decides between 1 and 01."""
+    """Sorts frame2 before frame10; the name itself decides between 1 and 01.
+
+    >>> sorted(["frame10.png", "frame2.png"], key=natural_key)
+    ['frame2.png', 'frame10.png']
+    """
     return [int(part) if index % 2 else part for index, part in enumerate(re.split("([0-9]+)", name))], name
 
 
@@ -135,6 +139,11 @@ def resize(image: NDArray[np.uint8], height: int, width: int, *, keep_thin: bool
     widens as it shrinks; a box filter would take alternately one and two pixels there and shift edges. `keep_thin`
     takes the box filter all the same: of what is one pixel wide it keeps most, at least half of its contrast where
     bilinear keeps two fifths. That is for screens, see `data/atari/screen.py`.
+
+    >>> image = np.zeros((2, 4, 3), np.uint8)
+    >>> image[0, :2] = 200
+    >>> resize(image, 1, 2)[..., 0]
+    array([[100,   0]], dtype=uint8)
     """
     if image.shape[:2] == (height, width):
         return image

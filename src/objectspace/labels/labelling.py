@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from objectspace import __version__
 from objectspace.errors import UserError
+from objectspace.geometry.boxes import Box
 from objectspace.labels.clusters import are_middles, choose, kmeans
 from objectspace.labels.names import Labels, default_names, read_labels
 from objectspace.labels.purity import categories_in, true_categories
@@ -30,7 +31,7 @@ from objectspace.results.coco import write_coco
 from objectspace.results.decomposition import DecomposeOptions, Decomposition, Frame
 from objectspace.results.journal import Journal
 from objectspace.results.record import Record
-from objectspace.scene import Box, Picture, Scene
+from objectspace.scene import Picture, Scene
 
 FIT = 20_000  # latents that the groups are made of; more do not move them
 MEMBERS = 12  # pictures of each group on the page

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace.evaluation.boxes import Floats, iou
+from objectspace.geometry.boxes import Floats, iou
 
 
 def purity(assignments: Sequence[Hashable], truths: Sequence[Hashable]) -> float:

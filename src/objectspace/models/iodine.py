@@ -18,13 +18,12 @@ from torch.nn import functional as F
 
 from objectspace.config import ModelConfig, Stage
 from objectspace.config.base import Positive, Whole
-from objectspace.models.parts.cells import gaussian
 from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.nn.broadcast import coordinate_map
+from objectspace.ops.distributions import LEAST_STD, gaussian
 from objectspace.ops.mixtures import gaussian_log_density
 
-LEAST_STD = 1e-4
 INPUTS = 17  # channels that the refinement reads of a slot, see `Iodine._refiner_inputs`
 
 State = tuple[Tensor, Tensor]  # of the LSTM, (B K, hidden) twice

@@ -1,13 +1,36 @@
 """Distributions of the latents: divergences in forms that stay exact, and samples that take a generator.
 
-All elementwise; whoever calls sums up.
+The functions are elementwise, and whoever calls sums up; a `Gaussian` sums over its own dimensions.
 """
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
+
+LEAST_STD = 1e-4  # added to the stdevs of components' latents, so that none vanishes
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A diagonal Gaussian and the value that was taken from it."""
+
+    mean: Tensor  # (..., D)
+    std: Tensor
+    value: Tensor
+
+    def kl(self, mean: Tensor | float, std: Tensor | float) -> Tensor:
+        """KL against N(mean, std), summed over D: (...)."""
+        return gaussian_kl(self.mean, self.std, mean, std).sum(-1)
+
+
+def gaussian(parameters: Tensor, sample: bool, generator: torch.Generator | None, least_std: float = 0.0) -> Gaussian:
+    """A Gaussian from mean and raw stdev (..., 2D), sampled or at its mean."""
+    mean, raw = parameters.chunk(2, dim=-1)
+    std = F.softplus(raw) + least_std
+    return Gaussian(mean, std, sample_gaussian(mean, std, generator) if sample else mean)
 
 
 def gaussian_kl(mean: Tensor, std: Tensor, prior_mean: Tensor | float, prior_std: Tensor | float) -> Tensor:

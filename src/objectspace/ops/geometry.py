@@ -50,7 +50,11 @@ def to_latents(where: Tensor, cell: Tensor, rows: int, columns: int) -> tuple[Te
 
 
 def enlarge(where: Tensor, margin: float) -> Tensor:
-    """`where` (..., 4) of boxes 1 + margin times as large, about their centres."""
+    """`where` (..., 4) of boxes 1 + margin times as large, about their centres.
+
+    >>> enlarge(torch.tensor([0.4, 0.2, 0.1, 0.0]), margin=0.5)
+    tensor([0.6000, 0.3000, 0.1000, 0.0000])
+    """
     return where if margin == 0 else torch.cat([where[..., :2] * (1 + margin), where[..., 2:]], dim=-1)
 
 
@@ -63,7 +67,11 @@ def to_affine(where: Tensor, inverse: bool = False) -> Tensor:
 
 
 def to_boxes(where: Tensor, height: int, width: int) -> Tensor:
-    """`where` (..., 4) as boxes in pixels (..., 4); they may reach over the edge of the image."""
+    """`where` (..., 4) as boxes in pixels (..., 4); they may reach over the edge of the image.
+
+    >>> to_boxes(torch.tensor([0.5, 0.25, 0.0, 0.0]), height=64, width=128)  # in the middle, half as wide as the image
+    tensor([32., 24., 96., 40.])
+    """
     sides = where.new_tensor([width, height])
     centre, half = (where[..., 2:] + 1) / 2 * sides, where[..., :2] / 2 * sides
     return torch.cat([centre - half, centre + half], dim=-1)

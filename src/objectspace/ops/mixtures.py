@@ -14,7 +14,11 @@ _TINY = 1e-30  # a weight below it counts as none: its gradient is zero, not inf
 
 
 def stick_breaking(logits: Tensor) -> Tensor:
-    """Logits (B, K - 1, ...) to log-masks (B, K, ...): each takes its share of what is left, the last the rest."""
+    """Logits (B, K - 1, ...) to log-masks (B, K, ...): each takes its share of what is left, the last the rest.
+
+    >>> stick_breaking(torch.zeros(1, 2)).exp()
+    tensor([[0.5000, 0.2500, 0.2500]])
+    """
     taken = F.logsigmoid(logits)
     left = F.logsigmoid(-logits).cumsum(dim=1)  # log of what remains after each
     nothing = logits.new_zeros(logits.shape[0], 1, *logits.shape[2:])  # log of a whole
@@ -32,7 +36,11 @@ def add_in_log_space(log_mask: Tensor, epsilon: float) -> Tensor:
 
 
 def mix_two(log_first: Tensor, log_second: Tensor, weight: Tensor, epsilon: float = 0.0) -> Tensor:
-    """log(w p1 + (1 - w) p2) from log p1, log p2 and w, elementwise."""
+    """log(w p1 + (1 - w) p2) from log p1, log p2 and w, elementwise.
+
+    >>> mix_two(torch.tensor(0.2).log(), torch.tensor(0.6).log(), torch.tensor(0.5)).exp()
+    tensor(0.4000)
+    """
     return torch.logaddexp(log_first + log_weight(weight, epsilon), log_second + log_weight(1 - weight, epsilon))
 
 
@@ -41,6 +49,10 @@ def with_unknown(log_density: Tensor, unknown: float) -> Tensor:
 
     With probability e = `unknown` a pixel is explained by nobody: then its colour is uniform on [0, 1]^C, all channels
     at once. 0 leaves the sum over channels.
+
+    >>> hopeless = torch.full((1, 3, 1, 1), -1e4)  # a pixel that nothing explains is explained by nobody
+    >>> with_unknown(hopeless, 0.1).exp()
+    tensor([[[0.1000]]])
     """
     known = log_density.sum(1)
     if unknown == 0:

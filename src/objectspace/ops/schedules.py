@@ -14,7 +14,12 @@ _PATTERN = re.compile(rf"\s*\({_NUMBER}->{_NUMBER}\)\s*:\s*\({_NUMBER}->{_NUMBER
 
 @dataclass(frozen=True)
 class Schedule:
-    """A value that moves linearly from `start` to `end` between the steps `begin` and `finish`."""
+    """A value that moves linearly from `start` to `end` between the steps `begin` and `finish`.
+
+    >>> schedule = Schedule(1.0, 0.5, begin=100, finish=200)
+    >>> schedule.at(0), schedule.at(150), schedule.final()
+    (1.0, 0.75, 0.5)
+    """
 
     start: float
     end: float
@@ -62,7 +67,13 @@ def constant(value: float) -> Schedule:
 
 
 def parse(text: str | float | int) -> Schedule:
-    """Read `(m -> n):(p -> q)`, several of them joined by `then`, or a number."""
+    """Read `(m -> n):(p -> q)`, several of them joined by `then`, or a number.
+
+    >>> parse("(0.5 -> 0.25):(4000 -> 10000)").at(7000)
+    0.375
+    >>> print(parse(0.5))
+    0.5
+    """
     if isinstance(text, (int, float)) and not isinstance(text, bool):
         return constant(float(text))
     *earlier, last = str(text).split("then")

@@ -47,7 +47,12 @@ def shipped() -> dict[str, Traversable]:
 
 
 def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
-    """A shipped recipe by name, or one from a .toml file, with overrides like `training.steps=500`."""
+    """A shipped recipe by name, or one from a .toml file, with overrides like `training.steps=500`.
+
+    >>> recipe = load("space-rooms-small-fast", ["training.seed=3"])
+    >>> recipe.training.seed, recipe.model.kind, recipe.phases.background
+    (3, 'space', 400)
+    """
     path, content = _read(str(name_or_path))
     said = [*(key for key in (*RENAMED, *JOINED) if _has(content, key)), *map(_key, overrides)]
     for key in dict.fromkeys(said):

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from objectspace.geometry.boxes import Box
 from objectspace.io.images import resize
-from objectspace.scene import Box, Picture, Scene
+from objectspace.scene import Picture, Scene
 
 Color = tuple[int, int, int]
 GAP = 6  # pixels between the tiles of a sheet

@@ -6,14 +6,14 @@ object before others hide it; `evidence` is what it is worth in nats. The latter
 count from 1.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from objectspace.geometry.boxes import to_coco_box
+from objectspace.io.coco import coco_lines
 from objectspace.io.files import write_atomically
 from objectspace.results.record import Found, Record
-from objectspace.scene import Box
 
 OBJECT = "object"  # what a thing is called that nobody gave a name
 
@@ -29,28 +29,10 @@ def write_coco(
 
     `categories` are all labels that occur. With `scenes`, images name the files of their scenes.
     """
-    write_atomically(path, _lines(records, info, {name: number for number, name in enumerate(categories, 1)}, scenes))
-
-
-def _lines(
-    records: Iterable[Record], info: Mapping[str, Any], numbers: Mapping[str, int], scenes: bool
-) -> Iterator[bytes]:
-    categories = [{"id": number, "name": name, "supercategory": OBJECT} for name, number in numbers.items()]
-    yield b'{"info": ' + json.dumps(info).encode()
-    yield b',\n"categories": ' + json.dumps(categories).encode()
-    yield b',\n"images": ['
-    yield from list_items(_image(record, scenes) for record in records)
-    yield b'],\n"annotations": ['
-    yield from list_items(_annotations(records, numbers))
-    yield b"]}\n"
-
-
-def list_items(entries: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
-    """The inside of a JSON list, an entry a line."""
-    separator = b"\n"
-    for entry in entries:
-        yield separator + json.dumps(entry).encode()
-        separator = b",\n"
+    numbers = {name: number for number, name in enumerate(categories, 1)}
+    entries = [{"id": number, "name": name, "supercategory": OBJECT} for name, number in numbers.items()]
+    images = (_image(record, scenes) for record in records)
+    write_atomically(path, coco_lines(info, entries, images, _annotations(records, numbers)))
 
 
 def _image(record: Record, scenes: bool) -> dict[str, Any]:
@@ -77,19 +59,14 @@ def _annotations(records: Iterable[Record], numbers: Mapping[str, int]) -> Itera
 def _annotation(item: Found) -> dict[str, Any]:
     annotation: dict[str, Any] = {
         "iscrowd": 0,
-        "bbox": _coco_box(item.box),
-        "where_bbox": _coco_box(item.where_box),
+        "bbox": to_coco_box(item.box),
+        "where_bbox": to_coco_box(item.where_box),
         "area": item.area,
         "score": item.score,
         "depth": item.depth,
     }
     if item.whole_box is not None:
-        annotation["whole_bbox"] = _coco_box(item.whole_box)
+        annotation["whole_bbox"] = to_coco_box(item.whole_box)
     if item.evidence is not None:
         annotation["evidence"] = item.evidence
     return annotation if item.mask is None else annotation | {"segmentation": dict(item.mask)}
-
-
-def _coco_box(box: Box) -> list[float]:
-    x0, y0, x1, y1 = box
-    return [round(value, 3) for value in (x0, y0, x1 - x0, y1 - y0)]

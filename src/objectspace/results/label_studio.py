@@ -12,8 +12,8 @@ from statistics import fmean
 from typing import Any
 from urllib.parse import quote
 
+from objectspace.io.coco import list_items
 from objectspace.io.files import write_atomically
-from objectspace.results.coco import list_items
 from objectspace.results.record import Found, Record
 
 LABEL = "object"

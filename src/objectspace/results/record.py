@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace.geometry import rle
-from objectspace.scene import Box, Object, Scene
+from objectspace.geometry.boxes import Box
+from objectspace.scene import Object, Scene
 
 
 @dataclass(frozen=True)

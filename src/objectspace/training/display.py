@@ -12,7 +12,7 @@ from objectspace.io.progress import Pace, duration
 
 Say = Callable[[str], None]
 
-DIGITS = {"loss": 0, "mse": 1, "objects": 1, "AP@0.5": 3}  # behind the point, in the order shown
+DIGITS = {"loss": 0, "squared error": 1, "objects": 1, "AP@0.5": 3}  # behind the point, in the order shown
 
 
 class Display:

@@ -223,4 +223,5 @@ def _count_skipped(state: State, report: StepReport) -> None:
 def _numbers(state: State, report: StepReport) -> dict[str, float]:
     """What the display shows of a step: its own numbers, and the AP of the last validation where boxes exist."""
     found = {"AP@0.5": state.measures["val_ap50"]} if "val_ap50" in state.measures else {}
-    return {name: report.terms[name] for name in ("loss", "mse", "objects")} | found
+    terms = report.terms
+    return {"loss": terms["loss"], "squared error": terms["mse"], "objects": terms["objects"]} | found

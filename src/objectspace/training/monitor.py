@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from objectspace.evaluation.boxes import iou
+from objectspace.geometry.boxes import iou
 from objectspace.scene import Scene
 
 PATIENCE = 3

@@ -40,7 +40,7 @@ class Objective(nn.Module):
 class StepReport:
     """What a step has to say, averaged over its images."""
 
-    terms: Mapping[str, float]  # loss, log_likelihood, mse, objects, kl_*, penalties
+    terms: Mapping[str, float]  # loss, log_likelihood, mse (the squared error, a sum), objects, kl_*, penalties
     gradient: float  # norm before clipping
     skipped: bool
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace.data.sample import Box
 from objectspace.errors import UserError, missing_extra
+from objectspace.geometry.boxes import Box
 
 NOWHERE = (-10000, -10000, 0, 0)  # x, y, width, height of a thing that vision has not found yet
 

@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 from objectspace.data.atari import faults
 from objectspace.data.atari.modes import Sighting
-from objectspace.data.sample import Box, clip_box
+from objectspace.geometry.boxes import Box, as_boxes, clip_box, iou
 
 # The modes agree on an object if their boxes, each grown by SLACK pixels on all sides, have an IoU of at least AGREE.
 # The slack is for missiles: being one pixel off, as hand-made boxes are, should not matter more for a small thing.
@@ -149,12 +149,9 @@ def shows_something(screen: Screen, box: Box) -> bool:
 
 def overlaps(ones: Sequence[Sighting | Found], others: Sequence[Sighting | Found], grow: float = 0.0) -> Overlap:
     """Intersection over union of every box with every other (n, m), all boxes grown by some pixels on each side."""
-    first, second = (np.array([item.box for item in items]).reshape(-1, 4) for items in (ones, others))
-    low, high = (first[:, :2] - grow)[:, None], (first[:, 2:] + grow)[:, None]  # (n, 1, 2)
-    sides = np.minimum(high, second[:, 2:] + grow) - np.maximum(low, second[:, :2] - grow)  # (n, m, 2)
-    both = sides.clip(min=0).prod(axis=2)
-    areas = [(boxes[:, 2:] - boxes[:, :2] + 2 * grow).prod(axis=1) for boxes in (first, second)]
-    return np.asarray(both / (areas[0][:, None] + areas[1] - both))
+    outwards = grow * np.array([-1, -1, 1, 1])
+    first, second = (as_boxes([item.box for item in items]) + outwards for items in (ones, others))
+    return iou(first, second)
 
 
 def _together(pair: Pair, judge: Judge) -> Found:

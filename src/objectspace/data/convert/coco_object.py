@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace.data.convert.polygon import rasterise
-from objectspace.data.sample import Attribute, Box, TrueObject, clip_box, tight_box
-from objectspace.data.store import Json, from_coco_box
+from objectspace.data.sample import Attribute, TrueObject
+from objectspace.data.store import Json
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import Box, clip_box, from_coco_box, tight_box
 
 MAX_CORNERS = 100_000  # of a polygon
 _OBJECT_KEYS = frozenset(

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace.data.sample import Attribute, Sample, TrueObject, tight_box
+from objectspace.data.sample import Attribute, Sample, TrueObject
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import tight_box
 
 OBJECTS_ROOM = "objects_room"
 VARIANTS = ("tetrominoes", "multi_dsprites", OBJECTS_ROOM, "clevr_with_masks")  # of the data sets by DeepMind

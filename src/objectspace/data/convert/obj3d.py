@@ -14,8 +14,9 @@ from pathlib import Path
 
 from objectspace.data.convert.base import split_directories
 from objectspace.data.convert.files import Entry, FileConverter, Listing, size_of
-from objectspace.data.sample import Problem, Sample, TrueObject, clip_box
+from objectspace.data.sample import Problem, Sample, TrueObject
 from objectspace.errors import UserError
+from objectspace.geometry.boxes import clip_box
 from objectspace.io.images import SUFFIXES, BadImage, natural_key, read_image
 
 BOX_UNITS = 128.0  # the width and height of an image in the coordinates of the box files

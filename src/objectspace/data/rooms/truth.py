@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from objectspace.data.rooms.layout import Layout
 from objectspace.data.rooms.render import FIRST_SOLID, FLOOR, SKY, WALL
 from objectspace.data.rooms.view import Outline
-from objectspace.data.sample import Attribute, Sample, TrueObject, clip_box, tight_box
+from objectspace.data.sample import Attribute, Sample, TrueObject
 from objectspace.geometry import rle
+from objectspace.geometry.boxes import clip_box, tight_box
 
 LEAST_FRACTION = 0.25  # of a solid that must be visible
 LEAST_PIXELS = 40  # of a solid that must be visible in an image of 128 x 128

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from objectspace.data.sample import Box
+from objectspace.geometry.boxes import Box
 
 Floats = NDArray[np.float64]
 

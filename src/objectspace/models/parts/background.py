@@ -12,14 +12,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.models.parts.cells import Gaussian, gaussian
 from objectspace.models.parts.settings import ComponentsConfig as Config
 from objectspace.nn.broadcast import BroadcastDecoder
 from objectspace.nn.stacks import halving_encoder
 from objectspace.nn.subpixel import PictureDecoder
+from objectspace.ops.distributions import LEAST_STD, Gaussian, gaussian
 from objectspace.ops.mixtures import add_in_log_space, mix_shaded, stick_breaking
 
-LEAST_STD = 1e-4
 MASK_EPSILON = 1e-5  # added to a mask before its logarithm enters the component encoder
 
 

@@ -12,23 +12,10 @@ from torch.nn import functional as F
 
 from objectspace.config import Stage
 from objectspace.ops import geometry
-from objectspace.ops.distributions import bernoulli_kl, gaussian_kl, sample_gaussian, sample_relaxed_bernoulli
+from objectspace.ops.distributions import Gaussian, bernoulli_kl, gaussian, sample_relaxed_bernoulli
 
 ToWhere = Callable[[Tensor, Tensor], Tensor]  # scale and shift (B, N, 2) -> where (B, N, 4)
 PRESENCE_LIMIT = 8.8  # presence logits are squashed to +-8.8, so that presence never saturates for good
-
-
-@dataclass(frozen=True)
-class Gaussian:
-    """A diagonal Gaussian and the value that was taken from it."""
-
-    mean: Tensor  # (..., D)
-    std: Tensor
-    value: Tensor
-
-    def kl(self, mean: Tensor | float, std: Tensor | float) -> Tensor:
-        """KL against N(mean, std), summed over D: (...)."""
-        return gaussian_kl(self.mean, self.std, mean, std).sum(-1)
 
 
 @dataclass(frozen=True)
@@ -195,13 +182,6 @@ def giving_way(logits: Tensor, where: Tensor, least: float) -> Tensor:
         if torch.equal(before, gone):
             break
     return gone
-
-
-def gaussian(parameters: Tensor, sample: bool, generator: torch.Generator | None, least_std: float = 0.0) -> Gaussian:
-    """A Gaussian from mean and raw stdev (..., 2D), sampled or at its mean."""
-    mean, raw = parameters.chunk(2, dim=-1)
-    std = F.softplus(raw) + least_std
-    return Gaussian(mean, std, sample_gaussian(mean, std, generator) if sample else mean)
 
 
 def _per_cell(maps: Tensor) -> Tensor:

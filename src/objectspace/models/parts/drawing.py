@@ -15,22 +15,28 @@ from objectspace.ops.resample import Windows, plan_windows
 
 
 @dataclass(frozen=True)
-class Drawables:
-    """The objects of some images, ready to be drawn at any size."""
+class Objects:
+    """The objects of some images, decoded."""
 
     image: Tensor  # (M,) which image each belongs to
     where: Tensor  # (M, 4) the object
     frame: Tensor  # (M, 4) its glimpse: the object and a margin
     depth: Tensor  # (M,)
-    presence: Tensor  # (M,) probability
+    presence: Tensor  # (M,) a probability, or a relaxed sample of it
     what: Tensor  # (M, D)
     picture: Tensor  # (M, C, g, g)
-    alpha: Tensor  # (M, 1, g, g)
-    cost: Tensor  # (M,) nats that its latents cost
-    held: Tensor  # (M,) whether a cell holds it; others were found by a second look
+    alpha: Tensor  # (M, 1, g, g), not weighted by presence
 
     def __len__(self) -> int:
         return len(self.where)
+
+
+@dataclass(frozen=True)
+class Drawables(Objects):
+    """Objects that can be weighed, picked and drawn at any size: those of decomposed and of sampled images."""
+
+    cost: Tensor  # (M,) nats that its latents cost
+    held: Tensor  # (M,) whether a cell holds it; others were found by a second look
 
     def __getitem__(self, index: Tensor) -> Drawables:
         return Drawables(*(getattr(self, field.name)[index] for field in fields(self)))

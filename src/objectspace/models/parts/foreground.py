@@ -17,20 +17,19 @@ from objectspace.models.parts.cells import (
     CellHeads,
     Cells,
     Chosen,
-    Gaussian,
     Hints,
     above,
     choose,
     explore,
-    gaussian,
 )
-from objectspace.models.parts.drawing import Drawables
+from objectspace.models.parts.drawing import Drawables, Objects
 from objectspace.models.parts.encoder import ImageEncoder
 from objectspace.models.parts.glimpses import glimpse_nets
 from objectspace.models.parts.settings import ForegroundConfig as Config
 from objectspace.ops import geometry
 from objectspace.ops.boundary import boundary_map, boundary_penalty
 from objectspace.ops.compositing import Composite, colour_of, composite
+from objectspace.ops.distributions import Gaussian, gaussian
 from objectspace.ops.resample import Windows, cut, plan_windows
 
 DROPPED_IN = 0.7  # of the images, where cells are dropped: the others show what whole ones look like
@@ -38,17 +37,11 @@ Pick = Callable[[Cells], Chosen]
 
 
 @dataclass(frozen=True)
-class Objects:
+class ChosenObjects(Objects):
     """The chosen cells' objects."""
 
     chosen: Chosen
-    where: Tensor  # (M, 4) the object
-    frame: Tensor  # (M, 4) its glimpse: the object and a margin
-    depth: Tensor  # (M,)
-    presence: Tensor  # (M,)
-    what: Gaussian  # (M, D)
-    picture: Tensor  # (M, C, g, g)
-    alpha: Tensor  # (M, 1, g, g), not yet weighted by presence
+    what_posterior: Gaussian  # (M, D), of which `what` is the value
     windows: tuple[Windows, ...]
 
 
@@ -60,7 +53,7 @@ class ForegroundOutput:
     mean: Tensor  # (B, C, H, W) what the likelihood compares the image with: that, or the colour itself
     alpha: Tensor  # (B, 1, H, W)
     cells: Cells
-    objects: Objects
+    objects: ChosenObjects
     kl: dict[str, Tensor]  # (B,) each
     prior: Tensor  # (B, N) of presence
     cost: Tensor  # (M,) nats that an object's own latents cost if it is there, without gradient
@@ -116,7 +109,7 @@ class Foreground(nn.Module):
         generator: torch.Generator | None,
         kept: Tensor | None = None,
         candidates: Tensor | None = None,
-    ) -> tuple[Cells, Objects]:
+    ) -> tuple[Cells, ChosenObjects]:
         """What every cell proposes, and the objects of the chosen ones among those `kept` (B, N).
 
         Some `candidates` (B, N) are explored with them: they stay absent, but it is seen what they would draw.
@@ -130,7 +123,7 @@ class Foreground(nn.Module):
             heard = cells.presence_logits > -PRESENCE_LIMIT  # what has given way cannot learn
             return explore(chosen, candidates & heard, stage.explored_cells, generator)
 
-        return self.look(images, pick, stage.temperature, sample, generator)
+        return self.infer_picked(images, pick, stage.temperature, sample, generator)
 
     def propose(self, images: Tensor, temperature: float, sample: bool, generator: torch.Generator | None) -> Cells:
         """What every cell proposes."""
@@ -143,25 +136,25 @@ class Foreground(nn.Module):
         def pick(cells: Cells) -> Chosen:
             return above(cells.probability, threshold)
 
-        cells, found = self.look(images, pick, stage.temperature, False, None)
+        cells, found = self.infer_picked(images, pick, stage.temperature, False, None)
         terms = cells.kl(stage, self.config.scale_std_at(stage), stage.presence_prior)
         own = (of_chosen(term, found.chosen) for name, term in terms.items() if name != "presence")
         return Drawables(
-            image=found.chosen.image,
+            image=found.image,
             where=found.where,
             frame=found.frame,
             depth=found.depth,
             presence=of_chosen(cells.probability, found.chosen),
-            what=found.what.value,
+            what=found.what,
             picture=found.picture,
             alpha=found.alpha,
-            cost=sum(own, found.what.kl(0.0, 1.0)),
-            held=torch.ones_like(found.chosen.image, dtype=torch.bool),
+            cost=sum(own, found.what_posterior.kl(0.0, 1.0)),
+            held=torch.ones_like(found.image, dtype=torch.bool),
         )
 
-    def look(
+    def infer_picked(
         self, images: Tensor, pick: Pick, temperature: float, sample: bool, generator: torch.Generator | None
-    ) -> tuple[Cells, Objects]:
+    ) -> tuple[Cells, ChosenObjects]:
         """What every cell proposes, and the objects of those that `pick` chooses."""
         cells = self.propose(images, temperature, sample, generator)
         chosen = pick(cells)
@@ -190,7 +183,7 @@ class Foreground(nn.Module):
         glimpses = cut(images, frame, windows, self.config.glimpse)
         return gaussian(self._encode(glimpses), sample, generator)
 
-    def objects(self, cells: Cells, chosen: Chosen, windows: tuple[Windows, ...], what: Gaussian) -> Objects:
+    def objects(self, cells: Cells, chosen: Chosen, windows: tuple[Windows, ...], what: Gaussian) -> ChosenObjects:
         """The chosen cells' objects, what (M, D), decoded."""
         where, depth, presence = (
             of_chosen(values, chosen) for values in (cells.where, cells.depth.value.squeeze(-1), cells.presence)
@@ -198,7 +191,19 @@ class Foreground(nn.Module):
         if chosen.explored is not None:
             presence = presence.masked_fill(chosen.explored, 0.0)
         picture, alpha = self.decode(what.value)
-        return Objects(chosen, where, self.frame(where), depth, presence, what, picture, alpha, windows)
+        return ChosenObjects(
+            image=chosen.image,
+            where=where,
+            frame=self.frame(where),
+            depth=depth,
+            presence=presence,
+            what=what.value,
+            picture=picture,
+            alpha=alpha,
+            chosen=chosen,
+            what_posterior=what,
+            windows=windows,
+        )
 
     def decode(self, what: Tensor) -> tuple[Tensor, Tensor]:
         """What (M, D) -> pictures (M, C, g, g) and alphas (M, 1, g, g)."""
@@ -208,7 +213,7 @@ class Foreground(nn.Module):
         picture, alpha = self.glimpse_decoder(what)
         return picture, alpha
 
-    def lay(self, objects: Objects, cells: int, shape: tuple[int, int, int]) -> Composite:
+    def lay(self, objects: ChosenObjects, cells: int, shape: tuple[int, int, int]) -> Composite:
         """Lay the objects of so many cells an image over one another on `shape` = B, H, W."""
         alpha = objects.alpha * objects.presence[:, None, None, None]
         return composite(objects.picture * alpha, alpha, objects.frame, objects.depth, objects.windows, cells, shape)
@@ -228,7 +233,7 @@ class Foreground(nn.Module):
         return (draw[:, 1:] >= share) | (draw[:, :1] >= DROPPED_IN)
 
     def _kl(
-        self, cells: Cells, objects: Objects, stage: Stage, prior: Tensor | float, kept: Tensor | None
+        self, cells: Cells, objects: ChosenObjects, stage: Stage, prior: Tensor | float, kept: Tensor | None
     ) -> tuple[dict[str, Tensor], Tensor]:
         """Sums over cells, and what each object's own latents cost (M,).
 
@@ -239,7 +244,7 @@ class Foreground(nn.Module):
         if stage.presence_by_evidence:
             presence = presence.detach()
         kl = {"presence": (presence if kept is None else presence * kept).sum(1)}
-        what = objects.what.kl(0.0, 1.0)  # (M,)
+        what = objects.what_posterior.kl(0.0, 1.0)  # (M,)
         cost = sum((of_chosen(term, objects.chosen) for term in terms.values()), what).detach()
         if self.config.presence_weighted_kl:
             mask = objects.chosen.mask
@@ -249,10 +254,10 @@ class Foreground(nn.Module):
             terms = {name: term * weight for name, term in terms.items()}
             what = what * objects.presence
         kl |= {name: term.sum(1) for name, term in terms.items()}
-        kl["what"] = torch.zeros_like(kl["presence"]).index_add(0, objects.chosen.image, what)
+        kl["what"] = torch.zeros_like(kl["presence"]).index_add(0, objects.image, what)
         return kl, cost
 
-    def _boundary(self, objects: Objects, alpha: Tensor, stage: Stage) -> Tensor:
+    def _boundary(self, objects: ChosenObjects, alpha: Tensor, stage: Stage) -> Tensor:
         if stage.boundary_weight == 0:
             return alpha.new_zeros(alpha.shape[0])
         shape = (alpha.shape[0], alpha.shape[2], alpha.shape[3])

@@ -16,9 +16,10 @@ from torch.nn import functional as F
 
 from objectspace.config import Stage
 from objectspace.models.base import Input, Output, SceneModel
-from objectspace.models.parts import heads, scenes, warm
+from objectspace.models.parts import scenes, warm
 from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
+from objectspace.models.parts.initialise import initialise
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.models.parts.settings import GridConfig
 from objectspace.ops.evidence import gains
@@ -105,7 +106,7 @@ class GridModel(SceneModel):
 
     def start(self, stage: Stage) -> None:
         """Start the foreground's heads as `config.init` says."""
-        heads.initialise(self.foreground, self.config, stage)
+        initialise(self.foreground, self.config, stage)
 
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:
         """The parameters of the two halves, which have optimisers of their own."""

@@ -9,16 +9,15 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from objectspace.errors import UserError
-from objectspace.geometry.rle import Mask
+from objectspace.geometry.boxes import tight_box
 from objectspace.models.base import Input, Output, SceneModel
 from objectspace.models.inputs import as_list, prepare
-from objectspace.models.parts.pictures import Backdrops, evaluating, swap, to_picture, to_size
-from objectspace.scene import Box, Component, Scene
+from objectspace.models.parts.pictures import Backdrop, Backdrops, evaluating, swap, to_picture, to_size
+from objectspace.scene import Component, Scene
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,9 +78,9 @@ class MixtureModel(SceneModel):
                 stacked = swap(self.config, torch.stack([item.image for item in prepared]).to(like))
                 found = self.infer(stacked, pictures)
                 for number, item in enumerate(prepared):
-                    parts = found[torch.tensor(number)]
+                    parts = found.of(number)
                     scenes.append(
-                        self._scene(parts if pictures else Backdrops(parts.masks, None), item.height, item.width)
+                        self._scene(parts if pictures else Backdrop(parts.masks, None), item.height, item.width)
                     )
         return scenes
 
@@ -94,23 +93,21 @@ class MixtureModel(SceneModel):
         if count < 0:
             raise UserError(f"cannot draw {count} scenes")
         with evaluating(self):
-            return [
-                self._scene(self.generate(generator)[torch.tensor(0)], *self.config.image_size) for _ in range(count)
-            ]
+            return [self._scene(self.generate(generator).of(0), *self.config.image_size) for _ in range(count)]
 
-    def _scene(self, parts: Backdrops, height: int, width: int) -> Scene:
+    def _scene(self, parts: Backdrop, height: int, width: int) -> Scene:
         """The scene of one image's components (K, ...) at the size of the image."""
         owners = to_size(parts.masks, (height, width)).argmax(0).cpu().numpy()
         masks = [owners == number for number in range(len(parts.masks))]
         if parts.means is None:
-            return Scene(height, width, components=tuple(Component(mask, None, tight(mask)) for mask in masks))
+            return Scene(height, width, components=tuple(Component(mask, None, tight_box(mask)) for mask in masks))
         pictures = [to_picture(self.config, to_size(mean, (height, width))) for mean in parts.means]
-        whole = to_size((parts.masks[:, None] * parts.means).sum(0), (height, width))
+        whole = to_size(parts.image, (height, width))
         return Scene(
             height,
             width,
             components=tuple(
-                Component(mask, picture, tight(mask)) for mask, picture in zip(masks, pictures, strict=True)
+                Component(mask, picture, tight_box(mask)) for mask, picture in zip(masks, pictures, strict=True)
             ),
             reconstruction=to_picture(self.config, whole),
         )
@@ -120,11 +117,3 @@ def owned(log_masks: Tensor) -> Tensor:
     """How many components have the largest mask somewhere: (B, K, 1, H, W) -> (B,)."""
     owners = log_masks.argmax(1).flatten(1)  # (B, HW)
     return torch.zeros_like(log_masks[:, :, 0, 0, 0]).scatter(1, owners, 1).sum(1)
-
-
-def tight(mask: Mask) -> Box | None:
-    """The smallest box around the pixels of a mask (H, W); None where it has none."""
-    if not mask.any():
-        return None
-    rows, columns = (np.flatnonzero(mask.any(axis)) for axis in (1, 0))
-    return float(columns[0]), float(rows[0]), float(columns[-1] + 1), float(rows[-1] + 1)

@@ -15,6 +15,19 @@ from objectspace.scene import Picture
 
 
 @dataclass(frozen=True)
+class Backdrop:
+    """The background of one image at the model's size."""
+
+    masks: Tensor  # (K, H, W)
+    means: Tensor | None  # (K, C, H, W), None where no pictures are wanted
+
+    @property
+    def image(self) -> Tensor:
+        """The mean of the mixture (C, H, W)."""
+        return _mixed(self.masks, self.means)
+
+
+@dataclass(frozen=True)
 class Backdrops:
     """The backgrounds of some images at the model's size."""
 
@@ -24,12 +37,22 @@ class Backdrops:
     @property
     def image(self) -> Tensor:
         """The mean of the mixture (B, C, H, W)."""
-        if self.means is None:
-            raise ValueError("backgrounds without pictures have no image")
-        return (self.masks.unsqueeze(-3) * self.means).sum(-4)
+        return _mixed(self.masks, self.means)
 
     def __getitem__(self, index: Tensor) -> Backdrops:
+        """Those of some images, numbered (b,)."""
         return Backdrops(self.masks[index], None if self.means is None else self.means[index])
+
+    def of(self, number: int) -> Backdrop:
+        """That of one image."""
+        return Backdrop(self.masks[number], None if self.means is None else self.means[number])
+
+
+def _mixed(masks: Tensor, means: Tensor | None) -> Tensor:
+    """Pictures (..., K, C, H, W) mixed by masks (..., K, H, W): (..., C, H, W)."""
+    if means is None:
+        raise ValueError("backgrounds without pictures have no image")
+    return (masks.unsqueeze(-3) * means).sum(-4)
 
 
 class evaluating:  # noqa: N801

@@ -22,9 +22,9 @@ from objectspace.models.base import Input
 from objectspace.models.inputs import Prepared, as_list, prepare
 from objectspace.models.parts import worth
 from objectspace.models.parts.drawing import Drawables, draw
-from objectspace.models.parts.pictures import Backdrops, evaluating, swap, to_bytes, to_picture, to_size
+from objectspace.models.parts.pictures import Backdrop, Backdrops, evaluating, swap, to_bytes, to_picture, to_size
 from objectspace.models.parts.second_look import look_again, look_closer
-from objectspace.models.parts.visible import SHARPEST, Look, Visible, look
+from objectspace.models.parts.visible import SHARPEST, Visible, Weighing, share_out
 from objectspace.ops import geometry
 from objectspace.ops.compositing import Composite
 from objectspace.scene import Component, Object, Picture, Scene
@@ -159,8 +159,8 @@ def sample(model: GridModel, count: int, generator: torch.Generator | None, obje
             depth, what = normal(cells)[present], normal(cells, model.config.foreground.what_dim)[present]
             image = torch.zeros(len(what), dtype=torch.long, device=like.device)
             frame, presence = model.foreground.frame(where), torch.ones_like(depth)
-            looks, cost = model.foreground.decode(what), torch.zeros_like(depth)
-            drawn = Drawables(image, where, frame, depth, presence, what, *looks, cost, present[present])
+            decoded, cost = model.foreground.decode(what), torch.zeros_like(depth)
+            drawn = Drawables(image, where, frame, depth, presence, what, *decoded, cost, present[present])
             backdrops = model.generate_background(generator)
             layers = draw(drawn, _cells(model), (1, *model.config.image_size))
             photo = _over(model, layers, backdrops.image)
@@ -201,14 +201,14 @@ def _scenes(model: GridModel, found: Found, photos: Tensor, wanted: Wanted) -> I
     """The scenes of photos (B, C, H, W), all of one size, from what was found in them."""
     size = photos.shape[2], photos.shape[3]
     config, final = model.config, model.final
-    how = Look(
+    how = Weighing(
         cells=_cells(model),
         objects=min(SHARPEST, config.foreground.sigma_at(final)),
         background=min(SHARPEST, config.background.sigma_at(final)),
         unknown=final.unknown,
         shadow=config.background.shadow,
     )
-    seen = look(found.objects, photos, found.backdrops, how)
+    seen = share_out(found.objects, photos, found.backdrops, how)
     kept = np.flatnonzero((seen.area > 0) | (found.prices is None))
     records = _objects(model, found, seen, kept, size, wanted)
     objects = found.objects[torch.from_numpy(kept).to(found.objects.image.device)]
@@ -216,9 +216,9 @@ def _scenes(model: GridModel, found: Found, photos: Tensor, wanted: Wanted) -> I
     first = np.searchsorted(objects.image.cpu().numpy(), range(len(photos) + 1))
     for number in range(len(photos)):
         mine = records[first[number] : first[number + 1]]
-        backdrop = found.backdrops[torch.tensor(number)] if wanted.background else None
+        backdrop = found.backdrops.of(number) if wanted.background else None
         if backdrop is not None and not wanted.pictures:
-            backdrop = Backdrops(backdrop.masks, None)
+            backdrop = Backdrop(backdrop.masks, None)
         unexplained = (seen.unexplained[number] > 0.5).cpu().numpy() if final.unknown else None
         yield _scene(model, mine, backdrop, layers, number, size, unexplained)
 
@@ -226,7 +226,7 @@ def _scenes(model: GridModel, found: Found, photos: Tensor, wanted: Wanted) -> I
 def _scene(
     model: GridModel,
     objects: tuple[Object, ...],
-    backdrop: Backdrops | None,
+    backdrop: Backdrop | None,
     layers: Composite | None,
     number: int,
     size: tuple[int, int],

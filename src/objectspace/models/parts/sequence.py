@@ -6,7 +6,7 @@ is SPACE's, but that no cell gives way (`give_way`): each can see for itself wha
 the paper leaves open.
 
 Images may also be patches of whole cells. A cell's shift is in units of cells and its scale a fraction of the model's
-image size, whatever part of an image is looked at: so both mean the same in a patch and in the whole image.
+image size, whatever part of an image is given: so both mean the same in a patch and in the whole image.
 Shapes: B images, N cells, M chosen objects, C H W image, F features, L latents of a cell, D what.
 """
 
@@ -17,10 +17,11 @@ from itertools import product
 import torch
 from torch import Tensor, nn
 
-from objectspace.models.parts.cells import Cells, Gaussian
-from objectspace.models.parts.foreground import Foreground, Objects, Pick, of_chosen
+from objectspace.models.parts.cells import Cells
+from objectspace.models.parts.foreground import ChosenObjects, Foreground, Pick, of_chosen
 from objectspace.models.parts.settings import ForegroundConfig as Config
 from objectspace.ops import geometry
+from objectspace.ops.distributions import Gaussian
 
 
 class SequentialForeground(Foreground):
@@ -38,9 +39,9 @@ class SequentialForeground(Foreground):
         """What every cell proposes."""
         return self.walk(images, self.encoder(images), temperature, sample, generator)[0]
 
-    def look(
+    def infer_picked(
         self, images: Tensor, pick: Pick, temperature: float, sample: bool, generator: torch.Generator | None
-    ) -> tuple[Cells, Objects]:
+    ) -> tuple[Cells, ChosenObjects]:
         """What every cell proposes, and the objects of those that `pick` chooses; all are attended to on the way."""
         cells, what = self.walk(images, self.encoder(images), temperature, sample, generator)
         chosen = pick(cells)

@@ -13,11 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.models.parts.background import LEAST_STD
-from objectspace.models.parts.cells import Gaussian, gaussian
 from objectspace.models.parts.settings import BackgroundConfig, PatchBackgroundConfig, SingleBackgroundConfig
 from objectspace.nn.stacks import celu_block, halving_encoder
 from objectspace.nn.subpixel import PictureDecoder
+from objectspace.ops.distributions import LEAST_STD, Gaussian, gaussian
 from objectspace.ops.mixtures import gaussian_log_density, in_shadow
 
 

@@ -15,10 +15,10 @@ from torch.nn import functional as F
 
 from objectspace.errors import UserError
 from objectspace.models.parts.background import Background, BackgroundOutput
-from objectspace.models.parts.cells import Gaussian
 from objectspace.models.parts.settings import SpaceBackgroundConfig as Config
 from objectspace.nn.plane import PlaneDecoder
 from objectspace.ops import stills
+from objectspace.ops.distributions import Gaussian
 from objectspace.ops.mixtures import mix_shaded
 
 LEAST_SHARE = 0.05  # a still's mask starts between this and one minus this

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from objectspace.geometry.boxes import tight_boxes
 from objectspace.geometry.rle import Mask
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.pictures import Backdrops, to_size
@@ -29,7 +30,7 @@ _NOBODY = 1e-12  # how much nobody weighs when masks are made: at a rim two colo
 
 
 @dataclass(frozen=True)
-class Look:
+class Weighing:
     """How pixels are weighed."""
 
     cells: int
@@ -70,7 +71,7 @@ class _Layer:
     density: Tensor  # (m, R, Q) that share times N(x; colour)
 
 
-def look(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Look) -> Visible:
+def share_out(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Weighing) -> Visible:
     """Share out the pixels of photos (B, C, H, W) among their objects and backgrounds."""
     count, _, *size = photos.shape
     layers = _layers(objects, photos, how)
@@ -104,7 +105,7 @@ def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0
     return density
 
 
-def _layers(objects: Drawables, photos: Tensor, how: Look) -> list[_Layer]:
+def _layers(objects: Drawables, photos: Tensor, how: Weighing) -> list[_Layer]:
     height, width = photos.shape[2:]
     nearness = SHARPNESS * torch.sigmoid(-objects.depth)
     total = photos.new_full((photos[:, 0].numel(),), how.cells * EMPTY)  # sum of all cells' weights
@@ -140,8 +141,8 @@ def _visible(count: int, layers: list[_Layer], everything: Tensor, unexplained: 
         offset = np.tile(corners[members][:, ::-1], 2)
         area[members] = masks.sum((1, 2))
         share[members] = seen.sum((1, 2)) / drawn.sum((1, 2)).clip(1)
-        boxes[members] = _tight(masks) + offset
-        whole[members] = np.where(drawn.any((1, 2))[:, None], _tight(drawn) + offset, np.nan)
+        boxes[members] = tight_boxes(masks) + offset
+        whole[members] = np.where(drawn.any((1, 2))[:, None], tight_boxes(drawn) + offset, np.nan)
         for number, mask in zip(members.tolist(), masks, strict=True):
             windows[number] = mask
     return Visible(area, share, boxes, whole, corners, windows, unexplained)
@@ -151,10 +152,3 @@ def _density(values: Tensor, mean: Tensor, sigma: float) -> Tensor:
     """N(values; mean, sigma) of all channels at once, not below e^-60 of its peak: (m, C, R, Q) -> (m, R, Q)."""
     distance = (values - mean).square().sum(1) / (2 * sigma**2)
     return torch.exp(-distance.clamp(max=_FARTHEST) - values.shape[1] * math.log(sigma * (2 * math.pi) ** 0.5))
-
-
-def _tight(masks: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Boxes x0 y0 x1 y1 around the pixels of masks (m, R, Q), in the window's own pixels: (m, 4)."""
-    columns, rows = masks.any(axis=1), masks.any(axis=2)
-    ends = columns.shape[1] - columns[:, ::-1].argmax(1), rows.shape[1] - rows[:, ::-1].argmax(1)
-    return np.stack([columns.argmax(1), rows.argmax(1), *ends], axis=1)
