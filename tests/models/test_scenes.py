@@ -172,6 +172,7 @@ def test_nothing_is_computed_in_vain(model, picture, monkeypatch):
 
 def test_images_drawn_together_and_in_parts_are_the_same(model, pictures, monkeypatch):
     together = model.decompose(pictures, batch=6, **UNTRAINED)
+    assert all(scene.objects for scene in together), "or nothing is compared"
     monkeypatch.setattr("objectspace.models.parts.scenes._CANVAS", 2 * 40 * 56)
     for one, two in zip(together, model.decompose(pictures, batch=6, **UNTRAINED), strict=True):
         assert same(one, two)
@@ -312,6 +313,7 @@ def test_a_bgr_model_speaks_rgb_to_the_outside(picture):
     rgb, bgr = visible_model(), visible_model(channels="bgr")
     bgr.load_state_dict(rgb.state_dict())
     left, right = (of.decompose(p, **UNTRAINED)[0] for of, p in ((rgb, picture), (bgr, picture[:, :, ::-1])))
+    assert left.objects, "or nothing is compared"
     assert all(np.array_equal(a.mask, b.mask) for a, b in zip(left.objects, right.objects, strict=True))
     assert np.array_equal(left.reconstruction, right.reconstruction[:, :, ::-1])
     assert np.abs(bgr.render(right).astype(int) - right.reconstruction).max() <= 1
