@@ -72,7 +72,7 @@ def find_leftovers(model: GridModel, objects: Drawables, images: Tensor, behind:
     worth.
     """
     height, width = images.shape[2:]
-    maps, whole = _look(model, objects, images, behind), expected_pixels(model, (height, width))
+    maps, whole = _maps(model, objects, images, behind), expected_pixels(model, (height, width))
     numbers, regions, evidence, prices = list[int](), list[Region](), list[float](), list[float]()
     for number, region, worth in _candidates(maps, images):
         due = price * max(region.area, whole)
@@ -90,7 +90,7 @@ def find_leftovers(model: GridModel, objects: Drawables, images: Tensor, behind:
     return Leftovers(drawn, images.new_tensor(evidence), images.new_tensor(prices), tuple(regions))
 
 
-def _look(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) -> _Maps:
+def _maps(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) -> _Maps:
     unknown = model.final.unknown
     everyone, alone = log_density(model, objects, images, behind), with_unknown(behind, unknown)
     strange = math.log(unknown) - math.log1p(-unknown) - behind.sum(1)
@@ -121,16 +121,14 @@ def _with_nobodys(left: Mask, nobodys: Mask) -> Mask:
     return np.asarray(enough[labels], np.bool_)
 
 
-def masks_of(regions: Sequence[Region], model_size: tuple[int, int], size: tuple[int, int]) -> NDArray[np.bool_]:
-    """The masks (R, H, W) of regions at the model's size on photos of another size."""
+def masks_of(regions: Sequence[Region], model_size: tuple[int, int], size: tuple[int, int]) -> Iterator[Mask]:
+    """The mask (H, W) of each region at the model's size on a photo of another size; one at a time, for large photos."""
     rows, columns = (
         np.minimum((np.arange(long) + 0.5) * short / long, short - 1).astype(np.int64)
         for long, short in zip(size, model_size, strict=True)
     )
-    masks = np.zeros((len(regions), *size), np.bool_)
-    for mask, region in zip(masks, regions, strict=True):
+    for region in regions:
         canvas = np.zeros(model_size, np.bool_)
         x0, y0, x1, y1 = region.box
         canvas[y0:y1, x0:x1] = region.mask
-        mask[:] = canvas[rows[:, None], columns]
-    return masks
+        yield canvas[rows[:, None], columns]
