@@ -122,7 +122,7 @@ def _with_nobodys(left: Mask, nobodys: Mask) -> Mask:
 
 
 def masks_of(regions: Sequence[Region], model_size: tuple[int, int], size: tuple[int, int]) -> Iterator[Mask]:
-    """The mask (H, W) of each region at the model's size on a photo of another size; one at a time, for large photos."""
+    """The mask (H, W) on a photo of each region at the model's size; one at a time, since photos may be large."""
     rows, columns = (
         np.minimum((np.arange(long) + 0.5) * short / long, short - 1).astype(np.int64)
         for long, short in zip(size, model_size, strict=True)
