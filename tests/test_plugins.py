@@ -70,7 +70,7 @@ def test_a_file_that_is_none_is_refused(tmp_path) -> None:
 
 def test_recipes_and_weights_of_an_unknown_kind_say_how_to_make_it_known(tmp_path) -> None:
     plugins.load_file(file(tmp_path, WITH_MODEL.format(kind="mine")))
-    config = ModelConfig.kinds["space"](image_size=32, foreground={"grid": 4})
+    config = ModelConfig.kinds["space"].model_validate({"image_size": 32, "foreground": {"grid": 4}})
     create(config).save_pretrained(tmp_path / "model")
     weights = tmp_path / "model" / "config.json"
     weights.write_text(weights.read_text().replace('"kind": "space"', '"kind": "theirs"'))
@@ -91,8 +91,11 @@ def test_an_installed_package_brings_a_kind_and_is_imported_only_for_it(tmp_path
     def refuse() -> None:
         raise AssertionError("another kind was asked for")
 
-    entries = [entry("theirs", lambda: plugins.load_file(path)), entry("other", refuse)]
-    monkeypatch.setattr(installed, "entry_points", lambda group: asked.append(group) or entries)
+    def entry_points(group: str) -> list[SimpleNamespace]:
+        asked.append(group)
+        return [entry("theirs", lambda: plugins.load_file(path)), entry("other", refuse)]
+
+    monkeypatch.setattr(installed, "entry_points", entry_points)
     assert ModelConfig.model_validate({"kind": "theirs"}).kind == "theirs"
     assert asked == ["objectspace.models"]
 

@@ -21,7 +21,7 @@ COLORS = ((230, 40, 40), (40, 80, 230), (240, 220, 40))
 SIDE = 96
 
 
-class Squares(gymnasium.Env[NDArray[np.uint8], int]):
+class Squares(gymnasium.Env[NDArray[np.uint8], np.int64]):
     """Coloured squares that drift over a black screen."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
@@ -36,7 +36,7 @@ class Squares(gymnasium.Env[NDArray[np.uint8], int]):
         self._places = self.np_random.integers(0, SIDE - 16, (len(COLORS), 2))
         return self._observed(), {}
 
-    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self._places = (self._places + 1 + action) % (SIDE - 16)
         return self._observed(), 0.0, False, False, {}
 
@@ -73,7 +73,8 @@ class BySegments:
             if len(rows):
                 place = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
                 objects.append(Object(place, place, 0.9, what=np.asarray(color, np.float32) / 50))
-        return [Scene(*images.shape[:2], tuple(objects))]
+        height, width = images.shape[:2]
+        return [Scene(height, width, tuple(objects))]
 
 
 def thing(x: float, y: float, score: float = 0.9, what: float = 0.0) -> Object:
@@ -101,7 +102,8 @@ def test_a_row_holds_fractions_depth_score_and_latent() -> None:
     assert seen["objects"][0].tolist() == pytest.approx([0.225, 0.35, 0.275, 0.45, -0.5, 0.75, 2.5])
     assert not seen["objects"][1].any()
     assert seen["mask"].tolist() == [1, 0]
-    assert (seen["objects"].dtype, seen["mask"].dtype) == (np.float32, np.int8)
+    assert seen["objects"].dtype == np.float32
+    assert seen["mask"].dtype == np.int8
     assert "ids" not in seen
 
 
@@ -190,11 +192,16 @@ def test_frames_are_rendered_where_observations_are_no_pictures_or_on_request(sh
     assert np.array_equal(model.seen[0], env.unwrapped.render())
 
 
-def test_frames_are_scaled_as_the_data_sets_are_unless_told_otherwise() -> None:
+def test_frames_are_scaled_as_the_data_sets_are_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     model = objectspace.load("space-sprites")
     seen: list[NDArray[np.uint8]] = []
     original = model.decompose
-    model.decompose = lambda frame, *rest, **more: seen.append(frame) or original(frame, *rest, **more)
+
+    def noted(frame: NDArray[np.uint8], *rest: Any, **more: Any) -> list[Scene]:
+        seen.append(frame)
+        return original(frame, *rest, **more)
+
+    monkeypatch.setattr(model, "decompose", noted)
     env = ObjectObservation(Squares(), model, 4)
     env.reset(seed=0)
     assert np.array_equal(seen[0], scaled(env.unwrapped.render(), *model.config.image_size))
@@ -238,4 +245,4 @@ def test_what_cannot_work_is_said_at_once() -> None:
     with pytest.raises(UserError, match=r"by 1 numbers, not by what_dim = 2"):
         ObjectObservation(Squares(), Scripted([thing(50, 50)]), what_dim=2).reset()
     with pytest.raises(UserError, match="say 'observation'"):
-        ObjectObservation(Squares(), Scripted([]), what_dim=1, frames="pixels")  # type: ignore[arg-type]
+        ObjectObservation(Squares(), Scripted([]), what_dim=1, frames="pixels")

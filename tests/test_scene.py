@@ -96,7 +96,7 @@ def test_an_edited_copy_is_easy() -> None:
 )
 def test_what_makes_no_sense_is_refused(make: object) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - each message differs
-        make()  # type: ignore[operator]
+        make()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 99}', full_scene().to_json()[:-9], "null"])

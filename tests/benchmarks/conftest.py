@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ ROOMS = {"cave": (20, 60, 90), "field": (60, 160, 40)}
 def film(folder: Path, frames: int) -> None:
     """Frames of both rooms, with the boxes of what moves."""
     (folder / "images").mkdir(parents=True)
-    images, annotations = [], []
+    images, annotations = [], list[dict[str, Any]]()
     for number in range(frames):
         room = list(ROOMS)[number % 2]
         image = np.full((SIDE, SIDE, 3), ROOMS[room], np.uint8)
@@ -32,7 +33,7 @@ def film(folder: Path, frames: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def rooms(tmp_path_factory) -> Path:
+def rooms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("rooms")
     film(root / "train", 40)
     film(root / "val", 10)

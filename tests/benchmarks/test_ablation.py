@@ -23,7 +23,7 @@ from objectspace.ops.schedules import Schedule
 from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
 from objectspace.training.loop import DivergedError
-from objectspace.training.run import RunOptions
+from objectspace.training.run import RunOptions, train
 
 FAST = [
     name
@@ -195,7 +195,9 @@ def test_runs_are_ordinary_ones_and_every_piece_has_a_row(finished: Path) -> Non
     assert table["whole"][9] == "-", "eight steps do not reach the target"
 
 
-def test_the_same_command_again_trains_and_measures_nothing(sprites: Path, again: Path, monkeypatch) -> None:
+def test_the_same_command_again_trains_and_measures_nothing(
+    sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = (again / "ablation.json").read_text(), (again / "ablation.md").read_text()
     monkeypatch.setattr(ablation, "train", nobody)
     monkeypatch.setattr(ablation, "measure", nobody)
@@ -203,14 +205,18 @@ def test_the_same_command_again_trains_and_measures_nothing(sprites: Path, again
     assert ((again / "ablation.json").read_text(), (again / "ablation.md").read_text()) == before
 
 
-def test_with_fewer_images_finished_runs_are_only_measured_again(sprites: Path, again: Path, monkeypatch) -> None:
+def test_with_fewer_images_finished_runs_are_only_measured_again(
+    sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ablation, "train", nobody)
     ablate(sprites, again, "--images", "2")
     assert {result["measured_on"]["images"] for result in results(again).values()} == {2}
 
 
-def test_a_stopped_run_goes_on(sprites: Path, again: Path, monkeypatch, capsys) -> None:
-    before, train = results(again), ablation.train
+def test_a_stopped_run_goes_on(
+    sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = results(again)
 
     def stops_early(recipe: Recipe, options: RunOptions, say: Any) -> dict[str, Any]:
         return train(recipe, replace(options, minutes=0), say) | {"ended": "stopped"}
@@ -227,7 +233,9 @@ def test_a_stopped_run_goes_on(sprites: Path, again: Path, monkeypatch, capsys) 
     assert results(again)["warm-start-seed0"]["ours"] == before["warm-start-seed0"]["ours"]
 
 
-def test_a_run_that_diverged_is_named_and_the_others_go_on(sprites: Path, again: Path, monkeypatch) -> None:
+def test_a_run_that_diverged_is_named_and_the_others_go_on(
+    sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def diverges(recipe: Recipe, options: RunOptions, say: object) -> dict[str, Any]:
         options.run.mkdir()
         raise DivergedError("the gradient was not finite")
@@ -244,7 +252,9 @@ def test_a_run_that_diverged_is_named_and_the_others_go_on(sprites: Path, again:
     assert rows(again) == table
 
 
-def test_a_piece_that_is_looked_at_in_a_diverged_whole_is_not_trained_again(sprites, tmp_path, monkeypatch) -> None:
+def test_a_piece_that_is_looked_at_in_a_diverged_whole_is_not_trained_again(
+    sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tried: list[str] = []
 
     def diverges(recipe: Recipe, options: RunOptions, say: object) -> dict[str, Any]:
@@ -266,7 +276,9 @@ def test_a_piece_that_is_looked_at_in_a_diverged_whole_is_not_trained_again(spri
         (["--set", "training.batch=5"], "was begun with another recipe"),
     ],
 )
-def test_what_cannot_be_done_is_said(sprites: Path, finished: Path, capsys, more: list[str], reason: str) -> None:
+def test_what_cannot_be_done_is_said(
+    sprites: Path, finished: Path, capsys: pytest.CaptureFixture[str], more: list[str], reason: str
+) -> None:
     with pytest.raises(SystemExit) as ended:
         ablate(sprites, finished, *more)
     assert ended.value.code == 2

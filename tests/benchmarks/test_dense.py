@@ -17,7 +17,7 @@ def test_the_dense_version_computes_the_same_loss_and_gradient() -> None:
     dense.space.load_state_dict(fast.state_dict())
     images = torch.rand(2, 3, 32, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     losses = [fast(images, stage, sample=False).loss, dense(images, stage, False, None)]
-    assert torch.allclose(*losses, rtol=1e-12)
+    assert torch.allclose(losses[0], losses[1], rtol=1e-12)
     for loss in losses:
         loss.sum().backward()
     for (name, first), second in zip(fast.named_parameters(), dense.space.parameters(), strict=True):

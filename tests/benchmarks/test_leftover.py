@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,12 +15,12 @@ from objectspace.models import create
 from objectspace.models.space import SpaceConfig
 
 
-def run(monkeypatch, *arguments: str) -> None:
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     monkeypatch.setattr(sys, "argv", ["leftover", *arguments])
     leftover.main()
 
 
-def save(folder, rooms, unknown: float) -> str:
+def save(folder: Path, rooms: Path, unknown: float) -> str:
     """A model with a still for each room, and objects that have learned nothing."""
     train = Dataset(rooms, "train")
     config = SpaceConfig.model_validate(
@@ -36,7 +37,9 @@ def save(folder, rooms, unknown: float) -> str:
     return str(folder)
 
 
-def test_all_that_the_background_does_not_explain_is_found(monkeypatch, rooms, tmp_path, capsys):
+def test_all_that_the_background_does_not_explain_is_found(
+    monkeypatch: pytest.MonkeyPatch, rooms: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model, numbers = save(tmp_path / "model", rooms, 0.1), tmp_path / "numbers.json"
     run(monkeypatch, str(rooms), "--model", model, "--json", str(numbers))
     measured = json.loads(numbers.read_text())
@@ -44,7 +47,9 @@ def test_all_that_the_background_does_not_explain_is_found(monkeypatch, rooms, t
     assert "F1@0.5" in capsys.readouterr().out
 
 
-def test_a_model_without_the_unknown_is_refused(monkeypatch, rooms, tmp_path, capsys):
+def test_a_model_without_the_unknown_is_refused(
+    monkeypatch: pytest.MonkeyPatch, rooms: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         run(monkeypatch, str(rooms), "--model", save(tmp_path / "model", rooms, 0.0))
     assert ended.value.code == 2

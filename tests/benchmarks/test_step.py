@@ -9,7 +9,9 @@ import pytest
 from benchmarks import common, step
 
 
-def test_a_run_leaves_a_table_json_and_a_plot(monkeypatch, tmp_path: Path, capsys) -> None:
+def test_a_run_leaves_a_table_json_and_a_plot(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def measure(grid: int, batch: int, repeats: int) -> list[dict[str, object]]:
         paths = {"dense, all cells": 2.0, "fast, all cells": 1.0}
         return [{"grid": grid, "path": path, "seconds": grid * s, "peak GB": s} for path, s in paths.items()]
@@ -24,7 +26,9 @@ def test_a_run_leaves_a_table_json_and_a_plot(monkeypatch, tmp_path: Path, capsy
     assert (tmp_path / "images" / "step.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_grid_that_does_not_fit_is_refused(monkeypatch, capsys) -> None:
+def test_a_grid_that_does_not_fit_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["step", "--grids", "5"])
     with pytest.raises(SystemExit):
         step.main()

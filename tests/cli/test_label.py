@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageSequence
 from pycocotools.coco import COCO
 
 from objectspace.data.generate import generate
@@ -144,7 +144,7 @@ def test_labels_are_used_by_decompose(run, model_folder, sprites):
     }
     assert '<span class="note">left</span>' in Path("again/report.html").read_text()
     with Image.open("all.gif") as image:
-        assert image.n_frames == 10
+        assert len(ImageSequence.all_frames(image)) == 10
     other = Path("named.json").read_text().replace("right", "wrong")
     Path("named.json").write_text(other)
     _, said = run("decompose", sprites, "--model", model_folder, "--out", "again", *options, code=2)
@@ -196,7 +196,12 @@ def test_a_model_without_latents_of_objects_is_refused_at_the_first_images(run, 
     create(small_genesis(), seed=1).save_pretrained("genesis")
     asked = []
     decompose = Genesis.decompose
-    monkeypatch.setattr(Genesis, "decompose", lambda *args, **more: asked.append(1) or decompose(*args, **more))
+
+    def noted(*arguments, **more):
+        asked.append(1)
+        return decompose(*arguments, **more)
+
+    monkeypatch.setattr(Genesis, "decompose", noted)
     _, err = run("label", sprites, "--model", "genesis", "--out", "out", "--batch", 2, code=2)
     assert "does not say what objects look like" in err
     assert len(asked) == 1

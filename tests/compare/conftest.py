@@ -32,7 +32,8 @@ def tiny_config() -> type[ModelConfig]:
 
 @pytest.fixture
 def tiny(tiny_config: type[ModelConfig]) -> Candidate:
-    return Candidate("tiny", 1, tiny_config(image_size=(32, 32), slots=3, width=4, slot_dim=4))
+    config = tiny_config.model_validate({"image_size": (32, 32), "slots": 3, "width": 4, "slot_dim": 4})
+    return Candidate("tiny", 1, config)
 
 
 @pytest.fixture(autouse=True)

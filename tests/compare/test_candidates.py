@@ -7,6 +7,7 @@ import pytest
 from objectspace.compare.candidates import candidate, kinds, limited
 from objectspace.config import ModelConfig
 from objectspace.errors import UserError
+from objectspace.models.space import SpaceConfig
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,7 @@ def test_few_objects_are_a_budget_where_there_are_more_cells() -> None:
     few = limited(candidate("space", 128, 8, 5), 20)
     assert few is not None
     assert few.model == "space, 20 objects"
+    assert isinstance(few.config, SpaceConfig)
     assert few.config.foreground.budget == 20
     assert limited(candidate("space", 128, 4, 5), 20) is None
     assert limited(candidate("genesis", 128, 8, 5), 20) is None

@@ -17,7 +17,7 @@ from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.training import loop, run
 from objectspace.training.loop import DivergedError
-from objectspace.training.run import RunOptions
+from objectspace.training.run import RunOptions, train
 
 SHORT = 0.004  # minutes
 
@@ -148,7 +148,6 @@ def test_a_run_has_arrived_near_the_best_of_its_grid(tiny, tmp_path) -> None:
     ],
 )
 def test_a_run_that_fails_is_named_and_the_others_go_on(runs, trial, monkeypatch, tmp_path, error, failure) -> None:
-    train = convergence.train
 
     def fails_for_the_first(recipe, options, say):
         if options.run == runs[0].folder:

@@ -11,6 +11,7 @@ from objectspace.compare.convergence import recipe_for
 from objectspace.compare.table import MeasuredModel, cells, latex, markdown, notes, rows_of
 from objectspace.compare.trained import TrainedModel, find, find_all, short_names
 from objectspace.errors import UserError
+from objectspace.measuring import measure_model
 from objectspace.models import create
 from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
@@ -159,11 +160,10 @@ def test_what_is_neither_run_nor_model_is_refused(tmp_path) -> None:
 
 def test_a_model_is_measured_once_for_the_same_weights_and_data(recipe, sprites, tmp_path, monkeypatch) -> None:
     asked: list[tuple[str, int | None]] = []
-    measure = measures.measure_model
 
     def noted(model, dataset, limit):
         asked.append((dataset.split, limit))
-        return measure(model, dataset, limit)
+        return measure_model(model, dataset, limit)
 
     def numbers(who: TrainedModel, split: str = "test", limit: int | None = None) -> dict:
         return measures.measured(who, sprites, split, limit, tmp_path / "cache")

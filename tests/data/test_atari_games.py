@@ -48,4 +48,4 @@ def test_a_count_that_would_cut_a_run_is_refused() -> None:
 )
 def test_settings_out_of_range_are_refused(settings: dict[str, int], reason: str) -> None:
     with pytest.raises(UserError, match=reason):
-        AtariSource(("Pong",), **settings)  # type: ignore[arg-type]
+        AtariSource(("Pong",), **settings)

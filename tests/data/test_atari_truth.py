@@ -6,7 +6,7 @@ import pytest
 from objectspace.data.atari.agreement import attributes_of, rates
 from objectspace.data.atari.modes import Sighting
 from objectspace.data.atari.truth import Judge, ScreenTruth, agree, shows_something, visible
-from objectspace.data.sample import Box
+from objectspace.geometry.boxes import Box
 
 JUDGE = Judge(
     ram_knows=frozenset({"Alien", "Missile", "Wall", "Ghost"}),

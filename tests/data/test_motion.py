@@ -18,7 +18,7 @@ def frames(root: Path, runs: dict[str, int], games: tuple[str, ...] = ("one",)) 
     """
     folder = root / "train" / "images"
     folder.mkdir(parents=True)
-    entries = []
+    entries: list[dict] = []
     for game, (name, count) in product(games, runs.items()):
         for frame in range(count):
             image = np.full((16, 32, 3), 90 - 40 * games.index(game), np.uint8)

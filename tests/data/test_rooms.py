@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 from scipy.ndimage import binary_dilation
 
-from objectspace.data.generate import Source, Stream, generate
+from objectspace.data.generate import Source, generate
 from objectspace.data.rooms import RoomsSource, render
 from objectspace.data.rooms.layout import ROOM_COLORS, SOLID_COLORS, VARIANTS, Layout, draw_layout
+from objectspace.data.rooms.opengl import import_mujoco
 from objectspace.data.rooms.render import FIRST_SOLID, FLOOR, SKY, WALL, renderer
 from objectspace.data.rooms.truth import all_drawn, all_visible
 from objectspace.data.rooms.view import Camera, Outline, Solid, outlines
 from objectspace.data.sample import Sample
 from objectspace.data.store import read_json
+from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.geometry import rle
 
@@ -201,7 +203,7 @@ def test_the_data_set_does_not_depend_on_the_number_of_workers(tmp_path: Path) -
 )
 def test_unusable_settings_are_refused(arguments: dict[str, int], says: str) -> None:
     with pytest.raises(UserError, match=says):
-        RoomsSource(**arguments)  # type: ignore[arg-type]
+        RoomsSource(**arguments)
 
 
 def test_without_mujoco_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,5 +224,5 @@ def test_without_opengl_the_packages_are_named(monkeypatch: pytest.MonkeyPatch) 
 def test_the_users_environment_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LP_NUM_THREADS", "3")
     monkeypatch.setenv("MUJOCO_GL", "glfw")
-    render.import_mujoco()
+    import_mujoco()
     assert (os.environ["LP_NUM_THREADS"], os.environ["MUJOCO_GL"]) == ("3", "glfw")

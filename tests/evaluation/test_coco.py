@@ -8,14 +8,15 @@ from pycocotools.cocoeval import COCOeval
 
 from objectspace.evaluation.coco import coco_ap
 
-BOX, FAR = [0, 0, 2, 2], [10, 10, 12, 12]
+BOX: list[float] = [0, 0, 2, 2]
+FAR: list[float] = [10, 10, 12, 12]
 
 
 def by_pycocotools(predictions: list, truths: list, most: int) -> tuple[float, float]:
     """AP@0.5 and AP as the reference implementation counts them."""
 
     def entries(boxes: list, scores: list | None) -> list[dict]:
-        made = []
+        made: list[dict] = []
         for image, each in enumerate(boxes):
             for number, (x0, y0, x1, y1) in enumerate(np.asarray(each, float).reshape(-1, 4).tolist()):
                 entry = {"image_id": image + 1, "category_id": 1, "bbox": [x0, y0, x1 - x0, y1 - y0], "iscrowd": 0}

@@ -4,7 +4,8 @@ import pytest
 from objectspace.evaluation.boxes import paper_ap
 from objectspace.evaluation.detection import detection
 
-BOX, FAR = [0, 0, 2, 2], [10, 10, 12, 12]
+BOX: list[float] = [0, 0, 2, 2]
+FAR: list[float] = [10, 10, 12, 12]
 
 
 def test_precision_recall_and_f1_by_hand() -> None:

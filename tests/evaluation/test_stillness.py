@@ -50,9 +50,10 @@ def test_two_things_that_take_turns_at_four_places_move() -> None:
 
 
 def test_what_is_rarely_seen_is_not_called_still() -> None:
-    images = [{"ray": [(10, 10)]}] * (LEAST_IMAGES - 1) + [{}] * 50
+    ray: dict[str, list[tuple[float, float]]] = {"ray": [(10, 10)]}
+    images = [ray] * (LEAST_IMAGES - 1) + [{}] * 50
     assert still_categories(Seen(images)) == {"Pong": ()}
-    assert still_categories(Seen([{"ray": [(10, 10)]}, *images])) == {"Pong": ("ray",)}
+    assert still_categories(Seen([ray, *images])) == {"Pong": ("ray",)}
 
 
 def test_what_moves_is_measured_by_itself_game_by_game() -> None:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from safetensors.torch import save_file
 
@@ -49,27 +50,22 @@ def whole_run(recipe: Recipe, data: Path, out: Path) -> dict[str, Any]:
         save_file(named, out / f"weights{RANK}.safetensors")
         return finish(start, *arguments)
 
-    run._finish = keep
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "_finish", keep)
         return train(recipe, RunOptions(data, out / "whole"), print)
-    finally:
-        run._finish = finish
 
 
 def signal_to_the_last(recipe: Recipe, data: Path, out: Path) -> dict[str, Any]:
     """A run in which only the last process gets a signal, in its third step."""
-    step = loop.take_step
 
     def interrupted(*arguments: Any) -> Any:
         if RANK > 0 and arguments[4] == 2:
             signal.raise_signal(signal.SIGTERM)
-        return step(*arguments)
+        return take_step(*arguments)
 
-    loop.take_step = interrupted
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "take_step", interrupted)
         return train(recipe, RunOptions(data, out / "signal"), print)
-    finally:
-        loop.take_step = step
 
 
 def clocks_apart(recipe: Recipe, data: Path, out: Path) -> dict[str, Any]:
@@ -78,18 +74,15 @@ def clocks_apart(recipe: Recipe, data: Path, out: Path) -> dict[str, Any]:
 
 
 def collapse_of_the_first(recipe: Recipe, data: Path, out: Path) -> dict[str, Any]:
-    """A run that collapses at its first look, as the first process sees it: nobody else looks."""
-    watch = Watch.look
+    """A run that collapses at its first validation, as the first process sees it: nobody else checks."""
 
-    def look(self: Watch, step: int, seen: Any) -> list[Any]:
+    def check(self: Watch, step: int, seen: Any) -> list[Any]:
         assert RANK == 0
         return [ADVICE["all-background"]]
 
-    Watch.look = look
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Watch, "check", check)
         return train(recipe, RunOptions(data, out / "collapse", restarts=1), print)
-    finally:
-        Watch.look = watch
 
 
 def refused(recipe: Recipe, data: Path, out: Path) -> str:

@@ -143,7 +143,7 @@ def test_what_is_no_image_is_refused(here, content):
 
 
 def test_every_frame_of_a_video_is_read_as_rgb(here):
-    writer = cv2.VideoWriter("a.avi", cv2.VideoWriter_fourcc(*"MJPG"), 10, (32, 32))
+    writer = cv2.VideoWriter("a.avi", cv2.VideoWriter.fourcc(*"MJPG"), 10, (32, 32))
     for image in colours(5, 32):
         writer.write(image[:, :, ::-1])
     writer.release()

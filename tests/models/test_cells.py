@@ -104,7 +104,7 @@ def test_only_absent_candidates_are_explored_and_not_too_many(most):
         more = explore(chosen, CANDIDATES, most, torch.Generator().manual_seed(seed))
         found = explored(more)
         assert torch.equal(more.mask, chosen.mask | found)
-        assert more.flat.tolist() == more.mask.flatten().nonzero().flatten().tolist()  # type: ignore[union-attr]
+        assert more.flat.tolist() == more.mask.flatten().nonzero().flatten().tolist()
         assert more.image.tolist() == [number // 6 for number in more.flat.tolist()]
         assert found.sum(1).tolist() == [min(most, 3), min(most, 2)]
         seen |= found

@@ -6,7 +6,7 @@ import torch
 from objectspace.config import Anneal
 from objectspace.data.sprites import SpritesSource
 from objectspace.evaluation.boxes import paper_ap
-from objectspace.models import create
+from objectspace.models import Space
 from objectspace.models.space import SpaceConfig
 
 STEPS, BATCH = 300, 64
@@ -47,7 +47,7 @@ def test_three_hundred_steps_find_the_sprites() -> None:
     training = [sample for unit in range(16) for sample in SPRITES.make("train", "", unit)]
     held_out = SPRITES.make("test", "", 0)
     images = torch.stack([torch.from_numpy(sample.image) for sample in training]).permute(0, 3, 1, 2)
-    model = create(MODEL, ANNEAL, seed=0).train()
+    model = Space.create(MODEL, ANNEAL, seed=0).train()
     groups = model.parameter_groups()
     optimisers = [torch.optim.Adam(groups["foreground"], 1e-3), torch.optim.Adam(groups["background"], 3e-3)]
     generator = torch.Generator().manual_seed(0)

@@ -41,7 +41,8 @@ def recipe():
 
 def checkpoint(path: Path, grid: int = 8, **changes: torch.Tensor | None) -> Path:
     shapes = KEYS | {"fg_module.img_encoder.offset": [2, grid, grid]}
-    weights = {name: torch.from_numpy(np.asarray(value)) for name, value in recipe().weights(shapes, 0).items()}
+    made = recipe().weights(shapes, 0)
+    weights: dict[str, torch.Tensor | None] = {name: torch.from_numpy(np.asarray(made[name])) for name in made}
     weights["fg_module.prior_scale_std"] = torch.full((2, 1, 1), 0.1)
     weights |= {name.replace("__", "."): value for name, value in changes.items()}
     torch.save({"model": {name: value for name, value in weights.items() if value is not None}, "epoch": 3}, path)
@@ -52,7 +53,7 @@ def published_shapes(components: int) -> dict[str, tuple[int, ...]]:
     shapes = {name: tuple(shape) for name, shape in KEYS.items()}
     if components > 1:
         return shapes
-    decoder = {f"{number}.weight": shape for number, shape in STRONG_CONVOLUTIONS.items()}
+    decoder: dict[str, tuple[int, ...]] = {f"{number}.weight": shape for number, shape in STRONG_CONVOLUTIONS.items()}
     decoder |= {f"{number}.bias": shape[:1] for number, shape in STRONG_CONVOLUTIONS.items()}
     decoder |= {f"{number}.{leaf}": (size,) for number, size in STRONG_NORMS.items() for leaf in ("weight", "bias")}
     shapes = {name: shape for name, shape in shapes.items() if not name.startswith("bg_module.comp_decoder.")}

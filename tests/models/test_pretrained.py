@@ -17,7 +17,7 @@ from oracle.small import small_config
 
 @pytest.fixture
 def model() -> Space:
-    return create(small_config(channels="bgr"), Anneal(presence_prior=0.3), seed=4)
+    return Space.create(small_config(channels="bgr"), Anneal(presence_prior=0.3), seed=4)
 
 
 @pytest.fixture
@@ -56,6 +56,7 @@ def test_a_dense_model_comes_back_as_it_was(tmp_path):
     save_pretrained(model, tmp_path)
     back, images = from_pretrained(tmp_path), torch.rand(2, 3, 32, 32)
     assert back.config == model.config
+    assert isinstance(back, Space)
     assert back.config.foreground.dense == (8, 6)
     assert torch.equal(model.eval()(images, sample=False).loss, back(images, sample=False).loss)
 
@@ -65,6 +66,7 @@ def test_planes_of_colour_come_back_as_they_were(tmp_path):
     save_pretrained(model, tmp_path)
     back, images = from_pretrained(tmp_path), torch.rand(2, 3, 32, 32)
     assert back.config == model.config
+    assert isinstance(back, Space)
     assert back.config.background.plane
     first, second = (each.eval()(images, sample=False) for each in (model, back))
     assert torch.equal(first.background.means, second.background.means)
@@ -193,7 +195,8 @@ def test_hostile_headers(folder):
         write_weights(path, {**header, name: entry}, data)
         with pytest.raises(UserError, match="safetensors"):
             from_pretrained(folder)
-    for whole in ([], 3, None, {}):
+    wholes: list[object] = [[], 3, None, {}]
+    for whole in wholes:
         write_weights(path, whole, data)
         with pytest.raises(UserError, match="safetensors"):
             from_pretrained(folder)
@@ -228,6 +231,7 @@ def test_a_pickle_in_place_of_weights(model, folder):
 
 def test_a_model_saved_when_both_sigmas_had_a_factor_keeps_its_sigmas(tmp_path):
     model = load("space-riverraid")  # which was
+    assert isinstance(model, Space)
     assert model.final.foreground_sigma == pytest.approx(0.8 * model.config.foreground.sigma)
     assert model.final.background_sigma == pytest.approx(0.8 * model.config.background.sigma)
     model.save_pretrained(tmp_path)

@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from objectspace.errors import UserError
-from objectspace.models import Space, create
+from objectspace.models import Space
 from objectspace.scene import Scene
 from oracle.small import small_config
 
@@ -17,7 +17,7 @@ UNTRAINED = {"price": None}  # such a model's objects are worth nothing
 
 def visible_model(**options) -> Space:
     """A model whose objects are opaque, so that there is something to see."""
-    model = create(small_config(**options), seed=1)
+    model = Space.create(small_config(**options), seed=1)
     with torch.no_grad():
         model.foreground.glimpse_decoder.dec_alpha.bias.fill_(4)
         model.foreground.heads.z_depth_net.weight.mul_(20)

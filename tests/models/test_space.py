@@ -195,7 +195,7 @@ def test_what_starts_as_narrow_and_alpha_as_opaque_as_they_are_told(dense):
 
 
 def test_where_something_moves_an_object_is_likelier():
-    model, images = create(small_config()), torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    model, images = Space.create(small_config()), torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     stage = Stage(presence_prior=0.01, scale_prior_mean=-2.0, temperature=1.0, motion_prior=0.6)
     motion = torch.zeros(2, 32, 32, dtype=torch.bool)
     motion[0, 0, 32 // model.config.foreground.grid[1]] = True  # a pixel of the second cell

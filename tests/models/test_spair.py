@@ -250,6 +250,7 @@ def test_every_parameter_is_in_one_group_and_learns(config):
 def visible_model(config) -> SequentialModel:
     """A model whose objects are opaque, so that there is something to see."""
     model = create(config, seed=1)
+    assert isinstance(model, SequentialModel)
     with torch.no_grad():
         model.foreground.glimpse_decoder.dec_alpha.bias.fill_(4)
         model.foreground.heads.z_depth_net.weight.mul_(20)

@@ -1,5 +1,7 @@
 """Some steps on sprites: the loss falls, and objects are found; SPAIR-P learns on patches and looks at whole images."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -73,9 +75,9 @@ def test_a_hundred_and_thirty_steps_lower_the_loss_and_find_objects(kind: str) -
     images = sprite_images(config.image_size[0])
     model, losses = learn(config, images, steps=130, batch=16)
     assert sum(losses[-20:]) < sum(losses[:20])
+    prices: list[dict[str, Any]] = [{"price": None}, {}]
     present, worthy = (
-        sum(len(scene.objects) for scene in model.decompose(list(images[:32]), **price)) / 32
-        for price in ({"price": None}, {})
+        sum(len(scene.objects) for scene in model.decompose(list(images[:32]), **price)) / 32 for price in prices
     )
     assert present > 0.5, "some cell is on"
     assert worthy < 0.5 * config.cells, "and not nearly every one is worth its price"

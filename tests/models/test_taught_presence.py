@@ -38,7 +38,7 @@ def slopes(
         objects=SimpleNamespace(chosen=chosen),
         prior=torch.full_like(logits, prior),
     )
-    taught = teach_presence(foreground, worth, candidates, missed)  # type: ignore[arg-type]
+    taught = teach_presence(foreground, worth, candidates, missed)
     assert taught.shape == (len(logits),)
     assert taught.isfinite().all()
     taught.sum().backward()
@@ -120,7 +120,7 @@ def white_things(give_way: float = 0.0, logit: float = OFF, **config: Any) -> Gr
 def weigh(model: GridModel, pictures: Tensor, seed: int, stage: Stage = STAGE) -> tuple[GridOutput, Tensor]:
     """What one step sees, and the gradient (B, N) of its loss by the presence logits."""
     output = model(pictures, stage, generator=torch.Generator().manual_seed(seed))
-    logits = output.foreground.cells.presence_logits  # type: ignore[union-attr]
+    logits = output.foreground.cells.presence_logits
     (gradient,) = torch.autograd.grad(output.loss.sum(), logits)
     return output, gradient
 

@@ -53,7 +53,7 @@ def unexplained(*boxes: tuple[int, int, int, int, int], count: int = 2, size: tu
 
 
 def find(left: Tensor, cell: int = 8) -> warm.Targets:
-    return warm.find_targets(torch.rand(len(left), 3, *left.shape[1:]), left, SimpleNamespace(cell=cell))  # type: ignore[arg-type]
+    return warm.find_targets(torch.rand(len(left), 3, *left.shape[1:]), left, SimpleNamespace(cell=cell))
 
 
 def test_a_region_teaches_the_cell_at_its_centre():
@@ -89,10 +89,10 @@ def test_a_region_is_left_out_when_every_cell_within_reach_is_taken():
     taken[0, own] = True
     foreground = SimpleNamespace(cell=8)
     images = torch.rand(2, 3, 32, 48)
-    beside = warm.find_targets(images, left, foreground, taken=taken).cell.item()  # type: ignore[arg-type]
+    beside = warm.find_targets(images, left, foreground, taken=taken).cell.item()
     assert beside == own + 1 or beside == own - 1 or abs(beside - own) == 6
     taken[0] = True
-    assert len(warm.find_targets(images, left, foreground, taken=taken).cell) == 0  # type: ignore[arg-type]
+    assert len(warm.find_targets(images, left, foreground, taken=taken).cell) == 0
 
 
 def test_what_covers_too_much_or_too_little_is_no_object():
@@ -299,10 +299,10 @@ def holding(*objects: tuple[int, tuple[float, float, float, float]]) -> Cells:
     for cell, box in objects:
         scale[0, cell], shift[0, cell] = at(box, cell)
         logits[0, cell] = 5.0
-    place = [Gaussian(each.requires_grad_(), torch.ones_like(each), each) for each in (scale, shift)]
+    size, place = (Gaussian(each.requires_grad_(), torch.ones_like(each), each) for each in (scale, shift))
     nothing = torch.zeros(1, 16, 1)
     where = geometry.to_where(scale, shift, 4, 4)
-    return Cells(logits, logits.sigmoid(), *place, Gaussian(nothing, nothing + 1, nothing), where)
+    return Cells(logits, logits.sigmoid(), size, place, Gaussian(nothing, nothing + 1, nothing), where)
 
 
 def taught(cells: Cells, *boxes: tuple[int, int, int, int]) -> Tensor:

@@ -46,7 +46,7 @@ def model(monkeypatch) -> Space:
         count, _, height, width = images.shape
         return Backdrops(images.new_ones(count, 1, height, width), images.new_full((count, 1, 3, height, width), GREY))
 
-    model = create(small_config(), seed=1).eval()
+    model = Space.create(small_config(), seed=1).eval()
     monkeypatch.setattr(model, "infer_background", grey)
     return model
 

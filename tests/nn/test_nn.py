@@ -44,8 +44,8 @@ def test_the_broadcast_decoder_equals_a_plain_one(training, count):
     torch.testing.assert_close(latent.grad, other.grad, rtol=1e-7, atol=1e-7)
     for (name, a), b in zip(decoder.named_parameters(), plain.parameters(), strict=True):
         torch.testing.assert_close(a.grad, b.grad, rtol=1e-7, atol=1e-7, msg=name)
-    for a, b in zip(decoder.buffers(), plain.buffers(), strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-9)
+    for buffer, expected in zip(decoder.buffers(), plain.buffers(), strict=True):
+        torch.testing.assert_close(buffer, expected, rtol=1e-9, atol=1e-9)
 
 
 def plane_by_plane(decoder: PlaneDecoder, latent: torch.Tensor) -> torch.Tensor:

@@ -45,7 +45,7 @@ def small_mixture(config: ModelConfig, seed: int = 0) -> SceneModel:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter += 0.2 * torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype))
         for norm in (module for module in model.modules() if isinstance(module, nn.BatchNorm2d)):
             norm.running_mean.normal_(0, 0.1, generator=generator)
             norm.running_var.uniform_(0.5, 1.5, generator=generator)

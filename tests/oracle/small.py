@@ -1,5 +1,6 @@
 """Small models for tests: every part of the real ones, a few channels wide."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -50,16 +51,22 @@ def small_config(
 def small_model(config: GridConfig, seed: int = 0, spread: float = 3.0) -> GridModel:
     """A model in float64 whose cells differ: boxes of all sizes, near and far, present and absent."""
     model = create(config.model_copy(update={"init": InitConfig(heads="default")}), seed=seed).double()
+    assert isinstance(model, GridModel)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter += 0.1 * torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype))
         for head in (model.foreground.heads.z_scale_net, model.foreground.heads.z_shift_net):
             head.weight.mul_(spread)
         for buffer in (module for module in model.modules() if isinstance(module, torch.nn.BatchNorm2d)):
             buffer.running_mean.normal_(0, 0.1, generator=generator)
             buffer.running_var.uniform_(0.5, 1.5, generator=generator)
     return model
+
+
+def named(name: str) -> Callable[[str], str]:
+    """What makes the message of a comparison say what was compared."""
+    return lambda text: f"{name}: {text}"
 
 
 def kept_cells(count: int, cells: int, share: float, generator: torch.Generator) -> Tensor | None:

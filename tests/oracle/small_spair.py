@@ -61,6 +61,7 @@ def sequential_model(config: SequentialConfig, seed: int = 0, spread: float = 3.
     as large as `small_model` makes them a chain of cells is chaotic.
     """
     model = small_model(config, seed, spread)
+    assert isinstance(model, SequentialModel)
     with torch.no_grad():
         model.foreground.context[0].weight.mul_(0.2)
     return model

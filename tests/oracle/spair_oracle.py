@@ -10,6 +10,7 @@ from torch.distributions import Bernoulli, Normal, kl_divergence
 from torch.nn import functional as F
 
 from objectspace.config import Stage
+from objectspace.models.parts.sequence import SequentialForeground
 from objectspace.models.spair import SequentialModel
 from oracle.space_oracle import (
     as_evidence_sees,
@@ -59,6 +60,7 @@ def foreground(  # noqa: PLR0915
     A cell knows those before it, and gives way to none.
     """
     net, config = model.foreground, model.config.foreground
+    assert isinstance(net, SequentialForeground)
     cell_side = model.config.image_size[0] // config.grid[0]
     side, canvas = config.glimpse, (images.shape[2], images.shape[3])
     rows, columns = canvas[0] // cell_side, canvas[1] // cell_side

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from objectspace.config import Stage
+from objectspace.models.parts.background import BackgroundOutput
 from objectspace.models.parts.grid import GridModel, GridOutput
 from oracle import space_oracle
 from oracle import test_space_equals_oracle as for_space
@@ -209,6 +210,7 @@ def test_stills(background, stage, training):
 def test_planes_of_colour(background, fraction, stage, training):
     config = small_config((32, 48), (2, 3), background={**background, "plane": True, "fraction": fraction})
     output = assert_equal(small_model(config).train(training), images(3, (32, 48)), stage, sample=training, seed=11)
+    assert isinstance(output.background, BackgroundOutput)
     means = output.background.means
     assert (means.flatten(-2).std(-1)[:, -1] > 0).all(), "planes, not one colour each"
 
@@ -264,7 +266,7 @@ def test_presence_learns_from_what_each_object_gains():
     output.loss.sum().backward()
     raw = heads["presence"].detach().flatten()
     probability, found = (8.8 * raw.tanh()).sigmoid(), output.foreground.objects
-    drawn = list(zip(found.picture, found.alpha, found.frame, found.depth.unsqueeze(1), strict=True))
+    drawn: list[Any] = list(zip(found.picture, found.alpha, found.frame, found.depth.unsqueeze(1), strict=True))
     drawn += [None] * 8  # of 16 cells eight are drawn
     density = output.background.log_density.exp()[0].detach()
 

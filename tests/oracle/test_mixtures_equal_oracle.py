@@ -12,6 +12,7 @@ from objectspace.models import SceneModel
 from objectspace.models.parts.mixture import MixtureOutput
 from oracle import mixtures
 from oracle.mixtures import small_genesis, small_iodine, small_mixture
+from oracle.small import named
 
 
 @pytest.fixture(autouse=True)
@@ -39,17 +40,13 @@ def assert_equal(model: SceneModel, slow: Callable[..., dict[str, Tensor]], imag
     fast, expected = values(output), slow(slow_model, images, noise)
     assert fast.keys() == expected.keys()
     for name, value in expected.items():
-        torch.testing.assert_close(
-            fast[name], value, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}"
-        )
+        torch.testing.assert_close(fast[name], value, rtol=1e-9, atol=1e-9, msg=named(name))
     fast["loss"].mean().backward()
     expected["loss"].mean().backward()
     for (name, left), right in zip(model.named_parameters(), slow_model.parameters(), strict=True):
         given = torch.zeros_like(left) if left.grad is None else left.grad
         wanted = torch.zeros_like(right) if right.grad is None else right.grad
-        torch.testing.assert_close(
-            given, wanted, rtol=1e-7, atol=1e-7, msg=lambda text, name=name: f"gradient of {name}: {text}"
-        )
+        torch.testing.assert_close(given, wanted, rtol=1e-7, atol=1e-7, msg=named(f"gradient of {name}"))
 
 
 def pictures(count: int, size: tuple[int, int]) -> Tensor:

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from objectspace.config import Stage
+from objectspace.models.parts.background import BackgroundOutput
 from objectspace.models.parts.grid import GridOutput
 from objectspace.models.space import Space
 from oracle import space_oracle
 from oracle.small import (
     kept_cells,
     looks_behind_first,
+    named,
     present_cells,
     small_config,
     small_model,
@@ -29,6 +31,7 @@ SIZES = [((32, 32), (4, 4)), ((32, 48), (2, 3)), ((48, 32), (6, 4)), ((16, 32), 
 
 def values(output: GridOutput) -> dict[str, Tensor]:
     front, back = output.foreground, output.background
+    assert isinstance(back, BackgroundOutput)
     return {
         "reconstruction": output.reconstruction,
         "log_likelihood": output.log_likelihood,
@@ -60,19 +63,15 @@ def assert_equal_in_values_and_gradients(
     assert fast.keys() == slow.keys()
     for name, value in slow.items():
         assert fast[name].shape == value.shape, name
-        torch.testing.assert_close(
-            fast[name], value, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}"
-        )
+        torch.testing.assert_close(fast[name], value, rtol=1e-9, atol=1e-9, msg=named(name))
     fast["loss"].mean().backward()
     slow["loss"].mean().backward()
     for (name, left), right in zip(model.named_parameters(), slow_model.parameters(), strict=True):
         given = torch.zeros_like(left) if left.grad is None else left.grad
         expected = torch.zeros_like(right) if right.grad is None else right.grad
-        torch.testing.assert_close(
-            given, expected, rtol=1e-7, atol=1e-7, msg=lambda text, name=name: f"gradient of {name}: {text}"
-        )
-    for (name, left), right in zip(model.named_buffers(), slow_model.buffers(), strict=True):
-        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}")
+        torch.testing.assert_close(given, expected, rtol=1e-7, atol=1e-7, msg=named(f"gradient of {name}"))
+    for (name, buffer), other in zip(model.named_buffers(), slow_model.buffers(), strict=True):
+        torch.testing.assert_close(buffer, other, rtol=1e-9, atol=1e-9, msg=named(name))
     return output
 
 
@@ -145,7 +144,7 @@ def test_random_configurations(
         "give_way": give_way,
         "presence_weighted_kl": weighted,
     }
-    config = small_config(*size, foreground=foreground, background={"components": components, "fraction": fraction})
+    config = small_config(size[0], size[1], foreground, {"components": components, "fraction": fraction})
     model = small_model(config, seed, spread).train(training)
     assert_equal_in_values_and_gradients(model, random_images(count, size[0], seed), STAGE, sample, seed)
 

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from objectspace.config import Stage
 from objectspace.models.parts.grid import GridOutput
+from objectspace.models.parts.single import SingleOutput
 from objectspace.models.spair import SequentialModel
 from oracle import spair_oracle
-from oracle.small import kept_cells, looks_behind_first, present_cells, turns_of, weighed_and_taught
+from oracle.small import kept_cells, looks_behind_first, named, present_cells, turns_of, weighed_and_taught
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
@@ -46,8 +47,11 @@ def draw_noise(
     sizes = {"depth": 1, "scale": 2, "shift": 2, "what": model.config.foreground.what_dim}
     noise: dict[str, list[Tensor]] = {"presence": [], **{name: [] for name in sizes}}
 
+    back = output.background
+    assert isinstance(back, SingleOutput)
+
     def behind() -> Tensor:
-        return torch.randn(output.background.latent.mean.shape, generator=generator, dtype=torch.float64)
+        return torch.randn(back.latent.mean.shape, generator=generator, dtype=torch.float64)
 
     background = behind() if sample and looks_behind_first(stage) else None
     kept = kept_cells(count, cells, stage.dropped_cells, generator)
@@ -83,19 +87,15 @@ def assert_equal_in_values_and_gradients(
     assert fast.keys() == slow.keys()
     for name, value in slow.items():
         assert fast[name].shape == value.shape, name
-        torch.testing.assert_close(
-            fast[name], value, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}"
-        )
+        torch.testing.assert_close(fast[name], value, rtol=1e-9, atol=1e-9, msg=named(name))
     fast["loss"].mean().backward()
     slow["loss"].mean().backward()
     for (name, left), right in zip(model.named_parameters(), slow_model.parameters(), strict=True):
         given = torch.zeros_like(left) if left.grad is None else left.grad
         expected = torch.zeros_like(right) if right.grad is None else right.grad
-        torch.testing.assert_close(
-            given, expected, rtol=1e-7, atol=1e-7, msg=lambda text, name=name: f"gradient of {name}: {text}"
-        )
-    for (name, left), right in zip(model.named_buffers(), slow_model.buffers(), strict=True):
-        torch.testing.assert_close(left, right, rtol=1e-9, atol=1e-9, msg=lambda text, name=name: f"{name}: {text}")
+        torch.testing.assert_close(given, expected, rtol=1e-7, atol=1e-7, msg=named(f"gradient of {name}"))
+    for (name, buffer), other in zip(model.named_buffers(), slow_model.buffers(), strict=True):
+        torch.testing.assert_close(buffer, other, rtol=1e-9, atol=1e-9, msg=named(name))
     return output
 
 
@@ -129,7 +129,7 @@ def test_random_configurations(
         "presence_threshold": threshold,
         "presence_weighted_kl": weighted,
     }
-    config = small_spair(*size, foreground=foreground, background={"fraction": fraction}, neighbourhood=neighbourhood)
+    config = small_spair(size[0], size[1], foreground, {"fraction": fraction}, neighbourhood=neighbourhood)
     model = sequential_model(config, seed, spread).train(training)
     assert_equal_in_values_and_gradients(model, random_images(count, size[0], seed), STAGE, sample, seed)
 
@@ -164,4 +164,5 @@ def test_patches_in_training(patch):
 def test_whole_images_made_of_patches(sample):
     model = sequential_model(small_spair_p((64, 96), (4, 6), neighbourhood=2)).eval()
     output = assert_equal_in_values_and_gradients(model, random_images(2, (64, 96), 8), sample=sample, seed=8)
+    assert isinstance(output.background, SingleOutput)
     assert output.background.latent.mean.shape == (2, 6, 3)

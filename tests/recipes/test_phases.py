@@ -37,7 +37,7 @@ def test_every_schedule_of_a_plan_goes_one_way_and_ends_within_the_steps(phases:
     steps = sum(phases.values())
     assert recipe.training.steps == steps
     rates = [recipe.training.foreground.decay, recipe.training.background.decay]
-    said = recipe.phases.plan({"foreground": 0.15, "background": 0.15})["anneal"]  # type: ignore[union-attr]
+    said = recipe.phases.plan({"foreground": 0.15, "background": 0.15})["anneal"]
     planned = [getattr(recipe.anneal, name) for name in said]
     schedules = [value for value in planned if isinstance(value, Schedule)] + rates
     assert len(schedules) >= 7

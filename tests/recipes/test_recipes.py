@@ -118,11 +118,16 @@ def test_a_recipe_holds_only_what_differs(name: str) -> None:
     compare(content, default.model_dump(mode="json"), "")
 
 
+def space(recipe: Recipe) -> SpaceConfig:
+    assert isinstance(recipe.model, SpaceConfig)
+    return recipe.model
+
+
 def test_the_numbers_are_the_papers() -> None:
     large = recipe_files.load("space-rooms-large")
-    assert large.model.foreground.grid == (16, 16)
-    assert large.model.background.components == 5
-    assert large.model.foreground.sigma == large.model.background.sigma == 0.15
+    assert space(large).foreground.grid == (16, 16)
+    assert space(large).background.components == 5
+    assert space(large).foreground.sigma == space(large).background.sigma == 0.15
     assert large.anneal.presence_prior == Schedule(0.1, 0.01, 4000, 10000)
     assert large.anneal.scale_prior_mean == Schedule(-1, -2, 10000, 20000)
     assert large.anneal.temperature == Schedule(2.5, 0.5, 0, 20000)
@@ -131,7 +136,7 @@ def test_the_numbers_are_the_papers() -> None:
     assert joint.anneal.presence_prior.final() == 1e-10
     assert joint.anneal.temperature == Schedule(2.5, 1.0, 0, 10000)
     assert (joint.anneal.fixed_alpha, joint.anneal.fixed_alpha_steps) == (Schedule(0.1, 0.1), 4000)
-    assert (joint.model.foreground.sigma, joint.model.background.sigma) == (0.2, 0.1)
+    assert (space(joint).foreground.sigma, space(joint).background.sigma) == (0.2, 0.1)
 
 
 def test_overrides_reach_nested_values() -> None:
@@ -139,11 +144,9 @@ def test_overrides_reach_nested_values() -> None:
     recipe = recipe_files.load("space-rooms-small", changes)
     assert recipe.training.steps == 500
     assert recipe.anneal.temperature == Schedule(2, 1, 0, 9)
-    assert recipe.model.foreground.budget == 12
-    assert (
-        recipe_files.load("space-rooms-small", [*changes, "model.foreground.budget=none"]).model.foreground.budget
-        is None
-    )
+    assert space(recipe).foreground.budget == 12
+    unlimited = recipe_files.load("space-rooms-small", [*changes, "model.foreground.budget=none"])
+    assert space(unlimited).foreground.budget is None
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 
 from objectspace.errors import UserError
+from objectspace.io.files import write_atomically
 from objectspace.io.paths import Source, sources
 from objectspace.models import create
 from objectspace.results import decomposition
@@ -79,27 +80,28 @@ def test_no_more_than_a_batch_is_ever_held(tmp_path, monkeypatch):
 def test_a_batch_of_large_images_is_done_before_it_is_full(tmp_path, monkeypatch):
     monkeypatch.setattr(decomposition, "LARGEST_BATCH", 24)
     sizes = []
-    monkeypatch.setattr(
-        Finder,
-        "decompose",
-        lambda self, images, *_, **__: sizes.append(len(images)) or [self.scene(*image.shape[:2]) for image in images],
-    )
+
+    def noted(self, images, *_, **__):
+        sizes.append(len(images))
+        return [self.scene(*image.shape[:2]) for image in images]
+
+    monkeypatch.setattr(Finder, "decompose", noted)
     run(make(tmp_path / "in", 5), tmp_path / "out")
     assert sizes == [2, 2, 1]
 
 
 def test_a_disk_that_is_full_is_explained_and_the_rest_done_later(tmp_path, monkeypatch):
-    folder, original = make(tmp_path / "in", 12), decomposition.write_atomically
+    folder = make(tmp_path / "in", 12)
 
     def full(path: Path, *rest: Any, **options: Any) -> None:
         if path.name == "6.json":
             raise OSError(28, "No space left on device", str(path))
-        original(path, *rest, **options)
+        write_atomically(path, *rest, **options)
 
     monkeypatch.setattr(decomposition, "write_atomically", full)
     with pytest.raises(UserError, match=r"6\.json: No space left.*the same command continues"):
         run(folder, tmp_path / "out")
-    monkeypatch.setattr(decomposition, "write_atomically", original)
+    monkeypatch.setattr(decomposition, "write_atomically", write_atomically)
     done = run(folder, tmp_path / "out")
     assert (done.images, done.new) == (12, 8)
 

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from objectspace.io.progress import Pace, duration
@@ -33,7 +35,7 @@ def test_durations_are_said_as_people_say_them(seconds: float, said: str) -> Non
 
 def test_without_a_terminal_there_are_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, said = Clock(), list[str]()
-    monkeypatch.setattr(display.time, "monotonic", clock)
+    monkeypatch.setattr(time, "monotonic", clock)
     monkeypatch.setattr(display, "Pace", lambda: Pace(clock=clock))
     with Display(steps=3000, done=2000, deadline=float("inf"), say=said.append) as shown:
         for step in (2001, 2002):
@@ -44,7 +46,7 @@ def test_without_a_terminal_there_are_plain_lines(monkeypatch: pytest.MonkeyPatc
 
 def test_the_time_left_ends_with_the_time_given(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, said = Clock(), list[str]()
-    monkeypatch.setattr(display.time, "monotonic", clock)
+    monkeypatch.setattr(time, "monotonic", clock)
     with Display(steps=10**9, done=0, deadline=clock.now + 30, say=said.append) as shown:
         shown.show(1, {"loss": 1.0}, line=True)
     assert "  30 s left  loss 1" in said[0]

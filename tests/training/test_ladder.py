@@ -14,16 +14,19 @@ from typer.testing import CliRunner
 
 import objectspace
 from objectspace.cli import app
+from objectspace.config import ModelConfig
 from objectspace.data.dataset import Dataset
 from objectspace.errors import UserError
 from objectspace.models.card import read_card
 from objectspace.models.parts.settings import SpaceBackgroundConfig
+from objectspace.models.space import SpaceConfig
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import ladder, loop
 from objectspace.training.leftover import compact_regions
 from objectspace.training.run import RunOptions, train
 from objectspace.training.rungs import rungs
+from objectspace.training.step import take_step
 
 SIDE = 32
 QUIET = lambda line: None  # noqa: E731
@@ -87,6 +90,11 @@ def climbing(tiny: Recipe) -> Recipe:
     return build(content, "the ladder's recipe")
 
 
+def background(config: ModelConfig) -> SpaceBackgroundConfig:
+    assert isinstance(config, SpaceConfig)
+    return config.background
+
+
 def choice(ground: Ground, recipe: Recipe, root: Path) -> tuple[str, Recipe]:
     data = with_discs(ground, root, {"train": 200, "val": 24})
     said: list[str] = []
@@ -97,30 +105,33 @@ def choice(ground: Ground, recipe: Recipe, root: Path) -> tuple[str, Recipe]:
 
 
 def test_plain_grounds_need_one_colour_an_image(climbing: Recipe, tmp_path: Path) -> None:
-    name, settled = choice(one_colour, climbing, tmp_path)
+    name, recipe = choice(one_colour, climbing, tmp_path)
     assert name == "one colour an image"
-    assert (settled.model.background.flat, settled.model.background.components) == (True, 1)
+    settled = background(recipe.model)
+    assert (settled.flat, settled.components) == (True, 1)
 
 
 def test_a_fixed_camera_needs_a_still(climbing: Recipe, tmp_path: Path) -> None:
-    name, settled = choice(fixed_camera, climbing, tmp_path)
+    name, recipe = choice(fixed_camera, climbing, tmp_path)
     assert name == "one still"
-    assert (settled.model.background.stills, settled.model.background.components) == (1, 0)
+    settled = background(recipe.model)
+    assert (settled.stills, settled.components) == (1, 0)
 
 
 def test_gradients_that_differ_need_a_plane_of_colour(climbing: Recipe, tmp_path: Path) -> None:
-    name, settled = choice(gradient, climbing, tmp_path)
+    name, recipe = choice(gradient, climbing, tmp_path)
     assert name == "one plane of colour an image"
-    background = settled.model.background
-    assert (background.plane, background.flat, background.components) == (True, False, 1)
-    assert settled.training.ladder == 0, "what was settled is fixed"
+    settled = background(recipe.model)
+    assert (settled.plane, settled.flat, settled.components) == (True, False, 1)
+    assert recipe.training.ladder == 0, "what was settled is fixed"
 
 
 def test_bands_that_differ_need_components(climbing: Recipe, tmp_path: Path) -> None:
-    name, settled = choice(river, climbing, tmp_path)
+    name, recipe = choice(river, climbing, tmp_path)
     assert name in ("one smooth component", "2 components")
-    assert not settled.model.background.flat
-    assert not settled.model.background.plane
+    settled = background(recipe.model)
+    assert not settled.flat
+    assert not settled.plane
 
 
 @pytest.mark.parametrize("own", [{"flat": True}, {"plane": True}, {"strong_decoder": True}], ids=str)
@@ -170,7 +181,6 @@ def test_a_run_climbs_once_and_resumes_to_the_bit(
     train(quick, RunOptions(sprites, tmp_path / "whole"), said.append)
     record = json.loads((tmp_path / "whole" / "ladder.json").read_text())
     assert any(line.startswith(f"background: {record['chosen']}: ") for line in said)
-    take_step = loop.take_step
 
     def dying(*arguments):
         if arguments[4] == 7:
@@ -192,7 +202,7 @@ def test_a_run_and_its_card_have_the_chosen_background(quick: Recipe, sprites: P
     train(quick, RunOptions(sprites, run), QUIET)
     record = json.loads((run / "ladder.json").read_text())
     model = objectspace.load(run / "model")
-    assert model.config.background.model_dump(mode="json") == record["background"]
+    assert background(model.config).model_dump(mode="json") == record["background"]
     notes = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     tried = [note["ladder_rung"] for note in notes if "ladder_rung" in note]
     assert tried == [rung["rung"] for rung in record["rungs"]]
@@ -208,7 +218,7 @@ def test_a_run_and_its_card_have_the_chosen_background(quick: Recipe, sprites: P
 def test_a_recipe_may_fix_its_background(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
     train(tiny, RunOptions(sprites, tmp_path / "run"), QUIET)
     assert not (tmp_path / "run" / "ladder.json").exists()
-    assert objectspace.load(tmp_path / "run" / "model").config.background == tiny.model.background
+    assert background(objectspace.load(tmp_path / "run" / "model").config) == background(tiny.model)
 
 
 def test_other_models_have_no_ladder() -> None:

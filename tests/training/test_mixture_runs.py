@@ -17,6 +17,7 @@ from objectspace.scene import Component, Scene
 from objectspace.training import loop
 from objectspace.training.monitor import PATIENCE, Watch, vitals
 from objectspace.training.run import RunOptions, train
+from objectspace.training.step import take_step
 from oracle.mixtures import SMALL_IODINE
 from oracle.small import SMALL_BACKGROUND
 
@@ -46,7 +47,6 @@ def test_a_resumed_run_ends_with_the_same_bits(
     lines = [json.loads(line) for line in (whole / "metrics.jsonl").read_text().splitlines()]
     assert {"val_ap50", "val_mse", "val_objects", "loss", "mse", "objects"} <= {key for line in lines for key in line}
     assert (whole / "latest.png").exists()
-    take_step = loop.take_step
 
     def dying(*arguments: Any) -> Any:
         if arguments[4] == 5:  # between two checkpoints
@@ -76,8 +76,12 @@ def test_a_skipped_step_leaves_the_weight_of_the_kl_alone(
     def poisoned(dataset: Any, sampler: Any, step: int, fabric: Any) -> torch.Tensor:
         return to_images(dataset, sampler, step, fabric) * (float("nan") if step == 1 else 1.0)
 
+    def noted(self: Genesis, terms: dict[str, float]) -> None:
+        seen.append(terms)
+        after_step(self, terms)
+
     monkeypatch.setattr(loop, "to_images", poisoned)
-    monkeypatch.setattr(Genesis, "after_step", lambda self, terms: (seen.append(terms), after_step(self, terms)))
+    monkeypatch.setattr(Genesis, "after_step", noted)
     summary = train(build(content, "poisoned"), RunOptions(sprites, tmp_path / "run"), QUIET)
     assert (summary["state"]["skipped"], len(seen)) == (1, 2)
     assert weights(tmp_path / "run")["beta"].isfinite()

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
-from torch.optim import Adam, AdamW, RMSprop
+from torch.optim import Adam, AdamW, Optimizer, RMSprop
 
 from objectspace.config import Anneal
 from objectspace.ops.schedules import Schedule
@@ -37,7 +37,7 @@ def test_a_run_follows_the_rates_of_both_parts(
         "foreground": {"name": "rmsprop", "rate": 1e-3, "warmup": 2},
         "background": {"name": "adamw", "rate": 1e-4, "decay": "(1.0 -> 0.5):(2 -> 3)"},
     }
-    used: dict[type, list[float]] = {RMSprop: [], AdamW: []}
+    used: dict[type[Optimizer], list[float]] = {RMSprop: [], AdamW: []}
     for kind, rates in used.items():
         step = kind.step
 

@@ -39,8 +39,8 @@ def test_packed_weights_are_small_and_carry_their_history(run: Path, sprites: Pa
     before, after = load(run / "model"), load(tmp_path / "mine")
     for (name, old), new in zip(before.named_parameters(), after.parameters(), strict=True):
         assert torch.equal(old.half().float(), new), name
-    for (name, old), new in zip(before.named_buffers(), after.buffers(), strict=True):
-        assert torch.equal(old, new), name
+    for (name, buffer), same in zip(before.named_buffers(), after.buffers(), strict=True):
+        assert torch.equal(buffer, same), name
     sizes = [(folder / "model.safetensors").stat().st_size for folder in (run / "model", tmp_path / "mine")]
     assert sizes[1] < 0.75 * sizes[0]
 

@@ -14,6 +14,7 @@ from objectspace.models import create
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop
+from objectspace.training.leftover import ground_share
 from objectspace.training.run import RunOptions, train
 from objectspace.training.step import Objective, take_step
 
@@ -49,13 +50,13 @@ def test_a_run_interrupted_in_every_phase_ends_with_the_same_bits(
 ) -> None:
     recipe = planned(tiny, kind)
     assert train(recipe, RunOptions(sprites, tmp_path / "whole"), QUIET)["state"]["skipped"] == 0
-    step, dying = loop.take_step, list(MIDDLES)
+    dying = list(MIDDLES)
 
     def mortal(*arguments: Any) -> Any:
         if arguments[4] in dying:
             dying.remove(arguments[4])
             raise RuntimeError("killed")
-        return step(*arguments)
+        return take_step(*arguments)
 
     monkeypatch.setattr(loop, "take_step", mortal)
     for number in range(len(MIDDLES)):
@@ -148,13 +149,12 @@ def test_a_background_that_leaves_ground_is_done_again_and_an_interrupted_run_do
     recipe, said, clocks = planned(tiny, "space"), list[str](), list[int]()
     left = {3: 0.5, 6: 0.5, 9: 0.0}  # by steps
     monkeypatch.setattr(loop, "_ground_left", lambda start, state: left[state.step])
-    step = loop.take_step
 
     def counted(*arguments: Any) -> Any:
         clocks.append(arguments[4])
         if mortal and len(clocks) == 5:
             raise RuntimeError("killed")
-        return step(*arguments)
+        return take_step(*arguments)
 
     monkeypatch.setattr(loop, "take_step", counted)
     mortal = False
@@ -187,13 +187,12 @@ def test_what_a_background_leaves_is_measured_on_held_out_images(
     kind: str, tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares = list[float]()
-    measure = loop.ground_share
 
     def noted(unexplained: Any, images: Any) -> float:
         assert unexplained.shape == (4, 32, 32)
         assert images.shape == (4, 32, 32, 3)
         assert images.max() <= 1
-        shares.append(measure(unexplained, images))
+        shares.append(ground_share(unexplained, images))
         return shares[-1]
 
     monkeypatch.setattr(loop, "ground_share", noted)

@@ -40,7 +40,7 @@ def test_mixed_precision_multiplies_in_bfloat16_and_scores_in_float32(tiny: Reci
     assert {value.dtype for value in terms[1].values()} == {torch.float32}
     assert not torch.equal(terms[0]["log_likelihood"], terms[1]["log_likelihood"]), "bfloat16 was used"
     torch.testing.assert_close(terms[0]["log_likelihood"], terms[1]["log_likelihood"], rtol=0.01, atol=0)
-    assert torch.cosine_similarity(*gradients, dim=0) > 0.99
+    assert torch.cosine_similarity(gradients[0], gradients[1], dim=0) > 0.99
 
 
 def test_evaluation_is_not_mixed(tiny: Recipe) -> None:

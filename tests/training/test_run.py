@@ -18,6 +18,8 @@ from objectspace.training import checkpoint, loop
 from objectspace.training.directory import prepare
 from objectspace.training.monitor import Vitals
 from objectspace.training.run import RunOptions, train
+from objectspace.training.state import save
+from objectspace.training.step import take_step
 
 QUIET = lambda line: None  # noqa: E731
 
@@ -56,7 +58,7 @@ def test_a_run_resumed_twice_ends_with_the_same_bits(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(tiny, RunOptions(sprites, tmp_path / "whole"), QUIET)
-    take_step, calls = loop.take_step, 0
+    calls = 0
 
     def dying(*arguments):
         nonlocal calls
@@ -122,7 +124,6 @@ def test_it_stops_after_the_minutes_it_was_given(tiny: Recipe, sprites: Path, tm
 def test_a_signal_during_the_last_save_is_not_lost(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save = loop.save
 
     def interrupted(*arguments) -> None:
         save(*arguments)
@@ -165,7 +166,6 @@ def test_a_resumed_run_collapses_when_it_would_have(
 ) -> None:
     recipe = changed(tiny, steps=8, validate_every=2, watch_from=0, save_every=2)
     monkeypatch.setattr(loop, "vitals", lambda scenes: Vitals(0.0, 0.1, 0.0, 0.5, 2))
-    take_step = loop.take_step
 
     def dying(*arguments):
         if arguments[4] == 4:  # after two validations

@@ -11,6 +11,7 @@ from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop
 from objectspace.training.run import RunOptions, train
+from objectspace.training.step import take_step
 
 SINGLE = {
     "dim": 4,
@@ -41,7 +42,6 @@ def test_a_run_resumed_ends_with_the_same_bits(
 ) -> None:
     quiet = list[str]().append
     assert train(recipe, RunOptions(sprites, tmp_path / "whole"), quiet)["ended"] == "finished"
-    take_step = loop.take_step
 
     def dying(*arguments):
         if arguments[4] == 3:  # in the middle between two checkpoints

@@ -16,7 +16,7 @@ def weights(shapes: dict[str, list[int]], salt: int = 0) -> dict[str, np.ndarray
         rng = np.random.default_rng([crc32(name.encode()), salt])
         leaf = name.rsplit(".", 1)[-1]
         if leaf == "num_batches_tracked":
-            value = np.zeros(shape, np.int64)
+            value: np.ndarray = np.zeros(shape, np.int64)
         elif leaf == "running_var":
             value = 1 + 0.1 * np.abs(rng.standard_normal(shape))
         elif leaf == "weight" and len(shape) == 1:  # norm
