@@ -205,10 +205,9 @@ def test_a_run_and_its_card_have_the_chosen_background(quick: Recipe, sprites: P
     assert "ladder = 0" in card.recipe, "the card's recipe trains the same model again"
 
 
-def test_a_recipe_may_fix_its_background(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
-    train(tiny, RunOptions(sprites, tmp_path / "run"), QUIET)
-    assert not (tmp_path / "run" / "ladder.json").exists()
-    assert objectspace.load(tmp_path / "run" / "model").config.background == tiny.model.background
+def test_a_recipe_may_fix_its_background(tiny: Recipe, finished: Path) -> None:
+    assert not (finished / "ladder.json").exists()
+    assert objectspace.load(finished / "model").config.background == tiny.model.background
 
 
 def test_other_models_have_no_ladder() -> None:
