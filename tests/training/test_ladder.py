@@ -96,18 +96,21 @@ def choice(ground: Ground, recipe: Recipe, root: Path) -> tuple[str, Recipe]:
     return ladder.choose(results).rung.name, settled
 
 
+@pytest.mark.slow
 def test_plain_grounds_need_one_colour_an_image(climbing: Recipe, tmp_path: Path) -> None:
     name, settled = choice(one_colour, climbing, tmp_path)
     assert name == "one colour an image"
     assert (settled.model.background.flat, settled.model.background.components) == (True, 1)
 
 
+@pytest.mark.slow
 def test_a_fixed_camera_needs_a_still(climbing: Recipe, tmp_path: Path) -> None:
     name, settled = choice(fixed_camera, climbing, tmp_path)
     assert name == "one still"
     assert (settled.model.background.stills, settled.model.background.components) == (1, 0)
 
 
+@pytest.mark.slow
 def test_gradients_that_differ_need_a_plane_of_colour(climbing: Recipe, tmp_path: Path) -> None:
     name, settled = choice(gradient, climbing, tmp_path)
     assert name == "one plane of colour an image"
@@ -116,6 +119,7 @@ def test_gradients_that_differ_need_a_plane_of_colour(climbing: Recipe, tmp_path
     assert settled.training.ladder == 0, "what was settled is fixed"
 
 
+@pytest.mark.slow
 def test_bands_that_differ_need_components(climbing: Recipe, tmp_path: Path) -> None:
     name, settled = choice(river, climbing, tmp_path)
     assert name in ("one smooth component", "2 components")
@@ -163,6 +167,7 @@ def quick(tiny: Recipe) -> Recipe:
     return build(content, "quick")
 
 
+@pytest.mark.slow
 def test_a_run_climbs_once_and_resumes_to_the_bit(
     quick: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +192,7 @@ def test_a_run_climbs_once_and_resumes_to_the_bit(
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 def test_a_run_and_its_card_have_the_chosen_background(quick: Recipe, sprites: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     train(quick, RunOptions(sprites, run), QUIET)
