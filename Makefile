@@ -4,6 +4,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# A worker for every core, each with one thread: several threads in every worker are many times slower. A file stays with
+# one worker, so that what its tests share is made once. For one process:  make test WORKERS=0
+WORKERS     ?= auto
+PYTEST_ARGS ?=
+PYTEST      := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick lint docs wheel bench clean
 
@@ -14,10 +20,10 @@ demo: $(VENV)/.ready ## Set up, take sample scenes apart: demo/report.html, boxe
 	$(BIN)/objectspace demo
 
 test: lint docs $(VENV)/.browser ## Set up, check style and types, build the site, run all tests
-	$(BIN)/python -m pytest
+	$(PYTEST) $(PYTEST_ARGS)
 
 quick: lint ## Check style and types, run the tests that are not marked slow
-	$(BIN)/python -m pytest -m "not slow"
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
 lint: $(VENV)/.ready ## Set up, check style and types
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.commands import command
 from objectspace.config import ModelConfig
 from objectspace.data.generate import generate
 from objectspace.data.sprites import SpritesSource
@@ -32,14 +33,15 @@ def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.fixture
-def trained(run, sprites, tmp_path) -> Path:
-    """Two seeds of the example model, trained for a moment."""
+@pytest.fixture(scope="module")
+def trained(sprites: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seeds of the example model, trained for a moment; tests put what they make of them beside them."""
+    root = tmp_path_factory.mktemp("trained")
     for seed in range(2):
         steps = ("--set", "training.steps=3", "--set", f"training.seed={seed}")
-        out = tmp_path / f"tiny-{seed}"
-        run(*TINY, "train", EXAMPLES / "tiny.toml", "--data", sprites, "--out", out, *SMALL, *steps)
-    return tmp_path
+        out = root / f"tiny-{seed}"
+        command(*TINY, "train", EXAMPLES / "tiny.toml", "--data", sprites, "--out", out, *SMALL, *steps)
+    return root
 
 
 def test_a_model_of_ones_own_trains_evaluates_and_takes_images_apart(run, sprites, trained) -> None:
@@ -78,12 +80,12 @@ def test_a_run_is_measured_on_its_own_data_unless_told(run, trained) -> None:
 
 def test_it_takes_part_in_the_comparison_of_steps(run, tmp_path) -> None:
     sizes = ("--models", "tiny", "--grids", "1", "--components", 2, "--size", 32, "--batch", 3)
-    command = (*TINY, "compare", "latency", "--out", tmp_path / "steps", *sizes, "--repeats", 1, "--threads", 1)
-    out, _ = run(*command)
+    steps = (*TINY, "compare", "latency", "--out", tmp_path / "steps", *sizes, "--repeats", 1, "--threads", 1)
+    out, _ = run(*steps)
     points = json.loads((tmp_path / "steps" / "latency.json").read_text())["points"]
     assert [(point["model"], point["capacity"], point["status"]) for point in points] == [("tiny", 3, "measured")]
     assert (tmp_path / "steps" / "latency.png").exists()
-    assert run(*command)[0] == out  # nothing is measured again
+    assert run(*steps)[0] == out  # nothing is measured again
 
 
 def test_it_takes_part_in_the_race_with_a_word_on_who_has_less_capacity(run, sprites, tmp_path) -> None:

@@ -238,6 +238,7 @@ def test_interrupted_anywhere_it_ends_with_the_same_results(run, model_folder, i
         assert files(Path(f"out{fatal}")) == files(Path("whole"))
 
 
+@pytest.mark.slow
 def test_killed_it_continues_without_doing_anything_twice(run, model_folder, images, taken_apart):
     for number in range(COUNT):
         save_noise(images / f"{number}.png", number)

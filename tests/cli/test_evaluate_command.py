@@ -1,9 +1,6 @@
 """`objectspace evaluate`, with a small untrained model whose objects can be seen."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
+from helpers.commands import Said, command
 from objectspace.cli.evaluate import evaluate, print_report
 from objectspace.data import Dataset
 from objectspace.data.generate import generate
@@ -51,13 +49,8 @@ def model(root: Path) -> Path:
     return root / "model"
 
 
-def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "objectspace", "evaluate", *map(str, arguments)]
-    environment = os.environ | {"COLUMNS": "120", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
+def run(*arguments: object, code: int = 0) -> Said:
+    return command("evaluate", *arguments, code=code)
 
 
 def test_it_measures_prints_and_writes(sprites: Path, model: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pycocotools.coco import COCO
 
+from helpers.commands import command
 from objectspace.data.dataset import Dataset
 from objectspace.data.generate import generate
 from objectspace.data.sample import Problem, Sample, TrueObject
@@ -84,26 +85,29 @@ def test_nothing_asked_for_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    arguments = [sys.executable, "-m", "objectspace", "data", "sprites"]
-    options = ["--train", "1500", "--val", "100", "--test", "0", "--workers", "2"]
-    subprocess.run([*arguments, str(tmp_path / "whole"), *options], check=True, capture_output=True)
-    kills = 0
-    for attempt in range(4):
-        process = subprocess.Popen(
-            [*arguments, str(tmp_path / "torn"), *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        journal = tmp_path / "torn" / ".making" / "train.jsonl"
+    def arguments(root: Path, workers: int) -> list[str]:
+        options = ["--train", "1500", "--val", "100", "--test", "0", "--workers", str(workers)]
+        return ["data", "sprites", str(root), *options]
+
+    torn, whole = tmp_path / "torn", tmp_path / "whole"
+    journal = torn / ".making" / "train.jsonl"
+    for _ in range(3):
         size = journal.stat().st_size if journal.exists() else 0
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:  # kill it as soon as it has done something new
-            if journal.exists() and journal.stat().st_size > size and attempt < 3:
-                process.send_signal(signal.SIGKILL)
-                kills += 1
-                break
-            time.sleep(0.01)
-        process.wait()
-    assert kills == 3
-    assert contents(tmp_path / "torn") == contents(tmp_path / "whole")
+        with subprocess.Popen(
+            [sys.executable, "-m", "objectspace", *arguments(torn, workers=2)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            deadline = time.monotonic() + 120
+            while not (journal.exists() and journal.stat().st_size > size):  # until it has done something new
+                assert process.poll() is None, "it ended by itself"
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+    for root in (torn, whole):
+        command(*arguments(root, workers=1))
+    assert contents(torn) == contents(whole)
 
 
 def test_a_torn_last_line_of_the_journal_is_made_again(made: Path, tmp_path: Path) -> None:

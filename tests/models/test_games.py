@@ -1,5 +1,7 @@
 """The shipped models of games, on frames of random play that they were neither trained nor measured on."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -9,8 +11,10 @@ from objectspace.evaluation.detection import detection
 from objectspace.models import load
 
 torch.set_num_threads(1)
+loaded = cache(load)  # one model plays four games
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "game", "seen"),
     [
@@ -26,7 +30,7 @@ torch.set_num_threads(1)
 )
 def test_the_objects_of_a_game_are_found(model: str, game: str, seen: dict[str, float]) -> None:
     samples = AtariSource((game,), seed=4242).make("test", game, 0)[::4]
-    scenes = load(model).decompose([sample.image for sample in samples], background=False, pictures=False)
+    scenes = loaded(model).decompose([sample.image for sample in samples], background=False, pictures=False)
     found = detection(
         [(scene.boxes, scene.scores) for scene in scenes],
         [np.array([item.box for item in sample.objects]) for sample in samples],

@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 
 from objectspace.config import Stage
@@ -14,6 +12,7 @@ from objectspace.models.parts.background import BackgroundOutput
 from objectspace.models.parts.grid import GridOutput
 from objectspace.models.space import Space
 from oracle import space_oracle
+from oracle.choices import balanced
 from oracle.small import (
     kept_cells,
     looks_behind_first,
@@ -26,6 +25,7 @@ from oracle.small import (
 )
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
+CASES = 10  # put together by chance
 SIZES = [((32, 32), (4, 4)), ((32, 48), (2, 3)), ((48, 32), (6, 4)), ((16, 32), (4, 8)), ((64, 64), (1, 1))]
 
 
@@ -116,24 +116,24 @@ def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
     return torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=[Phase.generate]
-)
-@given(
-    size=st.sampled_from(SIZES),
-    count=st.integers(1, 3),
-    components=st.integers(1, 3),
-    glimpse=st.sampled_from([8, 16]),
-    spread=st.sampled_from([0.5, 3.0, 8.0]),
-    budget=st.sampled_from([None, 1, 3]),
-    threshold=st.sampled_from([0.0, 0.4]),
-    give_way=st.sampled_from([0.0, 0.2]),
-    fraction=st.sampled_from([1, 2]),
-    weighted=st.booleans(),
-    training=st.booleans(),
-    sample=st.booleans(),
-    seed=st.integers(0, 1000),
-)
+CHOICES = {
+    "size": SIZES,
+    "count": [1, 2, 3],
+    "components": [1, 2, 3],
+    "glimpse": [8, 16],
+    "spread": [0.5, 3.0, 8.0],
+    "budget": [None, 1, 3],
+    "threshold": [0.0, 0.4],
+    "give_way": [0.0, 0.2],
+    "fraction": [1, 2],
+    "weighted": [False, True],
+    "training": [False, True],
+    "sample": [False, True],
+    "seed": range(CASES),
+}
+
+
+@pytest.mark.parametrize(list(CHOICES), balanced(CASES, **CHOICES))
 def test_random_configurations(
     size, count, components, glimpse, spread, budget, threshold, give_way, fraction, weighted, training, sample, seed
 ):

@@ -1,13 +1,18 @@
+"""A tiny model, and one finished run of it for all tests that only read one."""
+
 from pathlib import Path
 
 import pytest
+import torch
 
 from objectspace.data.generate import generate
 from objectspace.data.sprites import SpritesSource
 from objectspace.data.streams import Stream
 from objectspace.recipes.files import build, dump
 from objectspace.recipes.recipe import Recipe
+from objectspace.training.run import RunOptions, train
 
+torch.set_num_threads(1)
 TINY = {
     "model": {
         "image_size": 32,
@@ -59,3 +64,11 @@ def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.4, most=2)
     generate(source, root, [Stream("train", 40), Stream("val", 8)], workers=1)
     return root
+
+
+@pytest.fixture(scope="session")
+def finished(tiny: Recipe, sprites: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the tiny recipe from its beginning to its end, to be read only: who changes it copies it."""
+    run = tmp_path_factory.mktemp("finished") / "run"
+    train(tiny, RunOptions(sprites, run), say=lambda line: None)
+    return run

@@ -47,7 +47,7 @@ def test_a_save_that_finds_no_room_leaves_the_one_before_and_nothing_half_writte
 
 
 def test_a_run_that_finds_no_room_says_so_and_goes_on_later_with_the_same_bits(
-    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: Recipe, sprites: Path, tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write, run = checkpoint._write, tmp_path / "torn"
 
@@ -62,8 +62,7 @@ def test_a_run_that_finds_no_room_says_so_and_goes_on_later_with_the_same_bits(
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["00000004"]
     monkeypatch.undo()
     train(tiny, RunOptions(sprites, run, resume=True), QUIET)
-    train(tiny, RunOptions(sprites, tmp_path / "whole"), QUIET)
-    first, second = (load_file(path / "model" / "model.safetensors") for path in (run, tmp_path / "whole"))
+    first, second = (load_file(path / "model" / "model.safetensors") for path in (run, finished))
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 

@@ -104,6 +104,7 @@ def choice(ground: Ground, recipe: Recipe, root: Path) -> tuple[str, Recipe]:
     return ladder.choose(results).rung.name, settled
 
 
+@pytest.mark.slow
 def test_plain_grounds_need_one_colour_an_image(climbing: Recipe, tmp_path: Path) -> None:
     name, recipe = choice(one_colour, climbing, tmp_path)
     assert name == "one colour an image"
@@ -111,6 +112,7 @@ def test_plain_grounds_need_one_colour_an_image(climbing: Recipe, tmp_path: Path
     assert (settled.flat, settled.components) == (True, 1)
 
 
+@pytest.mark.slow
 def test_a_fixed_camera_needs_a_still(climbing: Recipe, tmp_path: Path) -> None:
     name, recipe = choice(fixed_camera, climbing, tmp_path)
     assert name == "one still"
@@ -118,6 +120,7 @@ def test_a_fixed_camera_needs_a_still(climbing: Recipe, tmp_path: Path) -> None:
     assert (settled.stills, settled.components) == (1, 0)
 
 
+@pytest.mark.slow
 def test_gradients_that_differ_need_a_plane_of_colour(climbing: Recipe, tmp_path: Path) -> None:
     name, recipe = choice(gradient, climbing, tmp_path)
     assert name == "one plane of colour an image"
@@ -126,6 +129,7 @@ def test_gradients_that_differ_need_a_plane_of_colour(climbing: Recipe, tmp_path
     assert recipe.training.ladder == 0, "what was settled is fixed"
 
 
+@pytest.mark.slow
 def test_bands_that_differ_need_components(climbing: Recipe, tmp_path: Path) -> None:
     name, recipe = choice(river, climbing, tmp_path)
     assert name in ("one smooth component", "2 components")
@@ -174,6 +178,7 @@ def quick(tiny: Recipe) -> Recipe:
     return build(content, "quick")
 
 
+@pytest.mark.slow
 def test_a_run_climbs_once_and_resumes_to_the_bit(
     quick: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +202,7 @@ def test_a_run_climbs_once_and_resumes_to_the_bit(
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 def test_a_run_and_its_card_have_the_chosen_background(quick: Recipe, sprites: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     train(quick, RunOptions(sprites, run), QUIET)
@@ -215,10 +221,9 @@ def test_a_run_and_its_card_have_the_chosen_background(quick: Recipe, sprites: P
     assert "ladder = 0" in card.recipe, "the card's recipe trains the same model again"
 
 
-def test_a_recipe_may_fix_its_background(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
-    train(tiny, RunOptions(sprites, tmp_path / "run"), QUIET)
-    assert not (tmp_path / "run" / "ladder.json").exists()
-    assert background(objectspace.load(tmp_path / "run" / "model").config) == background(tiny.model)
+def test_a_recipe_may_fix_its_background(tiny: Recipe, finished: Path) -> None:
+    assert not (finished / "ladder.json").exists()
+    assert background(objectspace.load(finished / "model").config) == background(tiny.model)
 
 
 def test_other_models_have_no_ladder() -> None:

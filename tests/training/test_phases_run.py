@@ -44,6 +44,7 @@ def planned(tiny: Recipe, kind: str, **background: Any) -> Recipe:
     return build({"model": model, "phases": PHASES, "anneal": anneal, "training": training | {"save_every": 1}}, "plan")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["space", "spair"])
 def test_a_run_interrupted_in_every_phase_ends_with_the_same_bits(
     kind: str, tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -78,6 +79,7 @@ def test_each_phase_trains_what_it_should(tiny: Recipe) -> None:
     assert learning == [{"background"}, {"foreground"}, {"foreground", "background"}, {"foreground", "background"}]
 
 
+@pytest.mark.slow
 def test_stills_start_as_the_median_and_a_resumed_run_does_not_start_them_again(
     tiny: Recipe, sprites: Path, tmp_path: Path
 ) -> None:
@@ -143,6 +145,7 @@ def test_clip_groups_hold_every_parameter_once_and_presence_apart(kind: str, tin
     assert {id(each) for each in groups[0]} == {id(each) for each in model.foreground.heads.z_pres_net.parameters()}
 
 
+@pytest.mark.slow
 def test_a_background_that_leaves_ground_is_done_again_and_an_interrupted_run_does_not_forget_it(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +175,7 @@ def test_a_background_that_leaves_ground_is_done_again_and_an_interrupted_run_do
     assert all(torch.equal(whole[name], torn[name]) for name in whole)
 
 
+@pytest.mark.slow
 def test_a_background_that_stays_bad_is_said_aloud_and_the_run_goes_on(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

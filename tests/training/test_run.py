@@ -34,7 +34,9 @@ def changed(recipe: Recipe, **training: int) -> Recipe:
     return build(content, "changed")
 
 
-def test_a_run_leaves_everything_it_promises(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
+def test_a_run_leaves_everything_it_promises_and_the_same_weights_each_time(
+    tiny: Recipe, sprites: Path, tmp_path: Path, finished: Path
+) -> None:
     said: list[str] = []
     summary = train(tiny, RunOptions(sprites, tmp_path / "run"), said.append)
     run = tmp_path / "run"
@@ -45,19 +47,13 @@ def test_a_run_leaves_everything_it_promises(tiny: Recipe, sprites: Path, tmp_pa
     assert {"val_ap50", "val_count_error", "val_mse"} <= {key for line in lines for key in line}
     assert objectspace.load(run / "model").decompose(torch.rand(3, 50, 40))[0].width == 40
     assert any("objects" in line and "left" in line for line in said)
-
-
-def test_the_same_seed_gives_the_same_weights(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        train(tiny, RunOptions(sprites, tmp_path / name), QUIET)
-    first, second = weights(tmp_path / "first"), weights(tmp_path / "second")
-    assert all(torch.equal(first[name], second[name]) for name in first)
+    first, second = weights(finished), weights(run)
+    assert all(torch.equal(first[name], second[name]) for name in first), "they have the same seed"
 
 
 def test_a_run_resumed_twice_ends_with_the_same_bits(
-    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny: Recipe, sprites: Path, tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train(tiny, RunOptions(sprites, tmp_path / "whole"), QUIET)
     calls = 0
 
     def dying(*arguments):
@@ -73,16 +69,17 @@ def test_a_run_resumed_twice_ends_with_the_same_bits(
         with pytest.raises(RuntimeError, match="killed"):
             train(tiny, RunOptions(sprites, torn, resume=resume), QUIET)
     train(tiny, RunOptions(sprites, torn, resume=True), QUIET)
-    first, second = weights(tmp_path / "whole"), weights(torn)
+    first, second = weights(finished), weights(torn)
     assert all(torch.equal(first[name], second[name]) for name in first)
-    metrics = [(run / "metrics.jsonl").read_text().splitlines() for run in (tmp_path / "whole", torn)]
+    metrics = [(run / "metrics.jsonl").read_text().splitlines() for run in (finished, torn)]
     steps = [[json.loads(line)["step"] for line in lines] for lines in metrics]
     assert steps[0] == steps[1], "the journal has the same lines"
 
 
-def test_a_damaged_checkpoint_falls_back_to_the_one_before(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
-    run, said = tmp_path / "run", list[str]()
-    train(tiny, RunOptions(sprites, run), QUIET)
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(
+    tiny: Recipe, sprites: Path, tmp_path: Path, finished: Path
+) -> None:
+    run, said = shutil.copytree(finished, tmp_path / "run"), list[str]()
     expected = weights(run)
     newest = run / "checkpoints" / "00000012" / "state.safetensors"
     newest.write_bytes(newest.read_bytes()[:-50])
@@ -92,8 +89,8 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tiny: Recipe, sprites
     assert all(torch.equal(expected[name], value) for name, value in weights(run).items())
 
 
-def test_a_changed_recipe_is_refused_and_named(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
-    train(tiny, RunOptions(sprites, tmp_path / "run"), QUIET)
+def test_a_changed_recipe_is_refused_and_named(tiny: Recipe, sprites: Path, tmp_path: Path, finished: Path) -> None:
+    shutil.copytree(finished, tmp_path / "run")
     with pytest.raises(UserError, match=r"training\.batch: 4 -> 5"):
         train(changed(tiny, batch=5), RunOptions(sprites, tmp_path / "run", resume=True), QUIET)
 
