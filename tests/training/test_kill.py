@@ -22,6 +22,7 @@ from helpers.commands import command
 from objectspace.recipes import files as recipe_files
 from objectspace.training import loop
 from objectspace.training.run import RunOptions, train
+from objectspace.training.step import take_step
 
 STEPS = 30  # the killed processes take a few steps in all; one may be slow to die
 MOMENTS = ("before anything", "before the first save", "in a save", "between saves")
@@ -157,7 +158,7 @@ def test_a_signal_saves_and_says_how_to_go_on(tiny_file: Path, sprites: Path, tm
 
 
 def test_ctrl_c_does_the_same(tiny_file: Path, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, take_step = tmp_path / "run", loop.take_step
+    run = tmp_path / "run"
 
     def interrupted(*arguments: Any) -> Any:
         if arguments[4] == 2:
