@@ -29,6 +29,7 @@ def test_everything_that_is_promised_is_there() -> None:
         _ = objectspace.unicorn
 
 
+@pytest.mark.slow
 def test_train_load_and_evaluate_are_one_way_from_images_to_numbers(sprites: Path, tmp_path: Path) -> None:
     summary = objectspace.train("space-sprites-fast", sprites, tmp_path / "run", changes=FEW)
     assert (summary["ended"], summary["state"]["step"]) == ("finished", 6)

@@ -78,6 +78,7 @@ def test_a_run_is_measured_on_its_own_data_unless_told(run, trained) -> None:
     assert "sprites" in out
 
 
+@pytest.mark.slow
 def test_it_takes_part_in_the_comparison_of_steps(run, tmp_path) -> None:
     sizes = ("--models", "tiny", "--grids", "1", "--components", 2, "--size", 32, "--batch", 3)
     steps = (*TINY, "compare", "latency", "--out", tmp_path / "steps", *sizes, "--repeats", 1, "--threads", 1)

@@ -158,6 +158,7 @@ def test_memory_beyond_the_limit_is_a_result_and_not_a_crash() -> None:
     assert done.stdout == "refused\n"
 
 
+@pytest.mark.slow
 def test_a_visit_ends_with_the_process_that_asked_for_it(tiny) -> None:
     command = [sys.executable, "-m", "objectspace.compare.visit"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -112,6 +112,7 @@ def test_the_frames_of_a_unit_differ_and_come_from_its_own_episodes(invaders: li
     assert len({fingerprint(samples) for samples in [invaders, *others]}) == 4
 
 
+@pytest.mark.slow
 def test_a_unit_is_the_same_after_others_and_in_another_process(invaders: list[Sample]) -> None:
     source = AtariSource(("Qbert", "SpaceInvaders"))
     first = source.make("train", "Qbert", 2)
@@ -156,6 +157,7 @@ def test_vision_sees_nothing_on_a_black_screen_whatever_was_there_before() -> No
     assert game.vision(np.zeros_like(screen)) == []
 
 
+@pytest.mark.slow
 def test_every_image_is_distinct_in_all_splits(tmp_path: Path) -> None:
     games = ("Pong", "Qbert")
     made = generate(AtariSource(games, size=64), tmp_path / "set", streams(games, {"train": 70, "val": 10}), workers=1)

@@ -185,6 +185,7 @@ def test_another_size_shows_the_same_room() -> None:
     assert np.abs(halved - small.image).mean() < 6
 
 
+@pytest.mark.slow
 def test_the_data_set_does_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
     for workers in (1, 2):
         made = generate(RoomsSource(size=48), tmp_path / str(workers), [Stream("train", 20), Stream("val", 3)], workers)

@@ -18,14 +18,15 @@ class Said:
 
 def command(*arguments: object, code: int = 0) -> Said:
     """Run a command, check its exit code, give what it printed. Warnings are pytest's: they do not reach stderr."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(stream, "utf-8", write_through=True) for stream in written)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["objectspace", *map(str, arguments)])
         patch.setenv("COLUMNS", "160")
         patch.setenv("NO_COLOR", "1")
         with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as left:
             main()
-    said = Said(*(stream.buffer.getvalue().decode() for stream in (out, err)))
+    said = Said(*(stream.getvalue().decode() for stream in written))
     assert (left.value.code or 0) == code, said.stderr
     assert "Traceback" not in said.stderr
     return said
