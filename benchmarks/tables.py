@@ -5,7 +5,8 @@ python -m benchmarks.tables add RUN --metrics FILE.json --data-seed SEED [--reci
 
 The first writes each table between its markers, `<!-- table: NAME -->` and `<!-- end -->`; with --check nothing is
 written, and the exit code is 1 if a table is not what would be written. The second keeps a run of `objectspace train`,
-finished or not, as docs/measurements/RECIPE-seedN.json; FILE.json is what `objectspace evaluate --json` wrote.
+finished or not, as docs/measurements/RECIPE-seedN.json; FILE.json is what `objectspace evaluate --json` wrote, or the
+card.json of `objectspace pack`.
 
 Numbers come from the cards of the shipped weights, and from docs/measurements/*.json. Each of those is one run:
 
@@ -95,11 +96,14 @@ def read_measurements(folder: Path = MEASUREMENTS) -> list[Measurement]:
 def measurement_of(
     run: Path, metrics: Path | None, test_seed: int | None, recipe: str | None, machine: str, note: str
 ) -> Measurement:
-    """What a run's directory and an `objectspace evaluate --json` file say."""
+    """What a run's directory says, and an `objectspace evaluate --json` file or the card of its packed weights."""
     summary = _read(run / "summary.json", "which a run has once it has ended")
-    given = recipe_files.load(run / "recipe.toml")
+    given = recipe_files.load_run(run)
     made = Path(summary["data"]) / "dataset.json"
-    measured = _read(metrics, "which `objectspace evaluate --json` writes") if metrics else {}
+    measured = _read(metrics, "which `objectspace evaluate --json` or `objectspace pack` writes") if metrics else {}
+    on = measured.get("measured_on")  # in a card; a report says it in parts
+    if on is None and measured:
+        on = f"{measured['images']} images of split {measured['split']}"
     return Measurement(
         recipe=recipe or recipe_name(given),
         seed=summary["seed"],
@@ -110,9 +114,9 @@ def measurement_of(
         data=given.data.made_by,
         data_seed=_read(made, "")["settings"].get("seed") if made.exists() else None,
         test_seed=test_seed,
-        measured_on=f"{measured['images']} images of split {measured['split']}" if measured else "",
+        measured_on=on or "",
         failed_starts=len(summary["failed_starts"]),
-        metrics=_plain(measured),
+        metrics=_plain(measured.get("metrics", measured)),
         note=note,
     )
 
@@ -346,7 +350,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a table is not up to date")
     adding = parser.add_subparsers(dest="command").add_parser("add", help="keep a run's numbers in docs/measurements")
     adding.add_argument("run", type=Path, help="the directory of a run of `objectspace train`")
-    adding.add_argument("--metrics", type=Path, help="what `objectspace evaluate --json` wrote; none: not measured")
+    adding.add_argument(
+        "--metrics", type=Path, help="of `objectspace evaluate --json`, or a card; none: not measured"
+    )
     adding.add_argument("--data-seed", type=int, help="the seed of the images that it was measured on")
     adding.add_argument("--recipe", help="the recipe's name; by default the shipped one that the run's is")
     adding.add_argument("--machine", default="", help="what it was trained on, in words")
