@@ -350,9 +350,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a table is not up to date")
     adding = parser.add_subparsers(dest="command").add_parser("add", help="keep a run's numbers in docs/measurements")
     adding.add_argument("run", type=Path, help="the directory of a run of `objectspace train`")
-    adding.add_argument(
-        "--metrics", type=Path, help="of `objectspace evaluate --json`, or a card; none: not measured"
-    )
+    adding.add_argument("--metrics", type=Path, help="of `objectspace evaluate --json`, or a card; none: not measured")
     adding.add_argument("--data-seed", type=int, help="the seed of the images that it was measured on")
     adding.add_argument("--recipe", help="the recipe's name; by default the shipped one that the run's is")
     adding.add_argument("--machine", default="", help="what it was trained on, in words")
