@@ -294,7 +294,7 @@ def test_leftovers_can_be_left_out_and_that_must_stay_so(run, model_folder, imag
         item.get("understood", True) for item in json.loads(Path("out/annotations.json").read_text())["annotations"]
     )
     _, errors = run(*options, code=2)
-    assert "--no-leftovers was True, and now is not given" in errors
+    assert "--no-leftovers was True, and now is False" in errors
 
 
 def test_models_without_cells_have_no_price(run, images, tmp_path):

@@ -84,8 +84,7 @@ class DecomposeOptions:
         given = {name: getattr(self, name) for name in ("overlays", "crops", "masks", "pictures")}
         labels = None if self.labels is None else self.labels.fingerprint
         chosen = {"--threshold": self.threshold, "--price": self.price, "--labels": labels}
-        if not self.leftovers:
-            chosen["--no-leftovers"] = True  # only then: directories of before know no such thing
+        chosen["--no-leftovers"] = not self.leftovers
         return chosen | {f"--{name}": each for name, each in given.items()}
 
 

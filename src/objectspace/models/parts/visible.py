@@ -25,7 +25,6 @@ from objectspace.ops.resample import Windows, paste
 
 SHARPEST = 0.1  # stdev of a colour when pixels are shared out: the wider ones of training would blur the rims
 _FARTHEST = 60.0  # nats by which a colour can be wrong; beyond it float32 has no numbers left
-_LEAST = 1e-37
 _NOBODY = 1e-12  # how much nobody weighs when masks are made: at a rim two colours meet, and neither explains it well
 
 
