@@ -65,3 +65,8 @@ def sample_relaxed_bernoulli(logits: Tensor, temperature: float, generator: torc
     uniform = uniform.clamp(torch.finfo(logits.dtype).tiny, 1 - torch.finfo(logits.dtype).eps)
     noise = uniform.log() - (-uniform).log1p()
     return torch.sigmoid((logits + noise) / temperature)
+
+
+def inverse_softplus(value: float) -> float:
+    """What a net has to give for a stdev of this value."""
+    return value + math.log(-math.expm1(-value))

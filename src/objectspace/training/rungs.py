@@ -89,7 +89,7 @@ class Result:
 
 def rungs(own: SpaceBackgroundConfig, images: int) -> list[Rung]:
     """The backgrounds to try, weakest first; with the widths of the recipe's `own`, for so many training images."""
-    ways = {"flat": False, "plane": False, "strong_decoder": False}
+    ways = {"flat": False, "plane": False, "palette": False, "strong_decoder": False}
     plain = own.model_copy(update={"stills": 0, "still_things": "background", **ways})
     several = own.components if own.components > 1 else COMPONENTS
     stills = [count for count in STILLS if count == 1 or images >= IMAGES_A_STILL * count]

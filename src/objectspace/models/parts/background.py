@@ -155,12 +155,16 @@ class Background(nn.Module):
     def _infer_components(
         self, images: Tensor, log_masks: Tensor, sample: bool, generator: torch.Generator | None
     ) -> Gaussian:
-        images = self._shrink(images)
+        parameters = self._encode_components(self._shrink(images), log_masks)
+        return gaussian(parameters, sample, generator, LEAST_STD)
+
+    def _encode_components(self, images: Tensor, log_masks: Tensor) -> Tensor:
+        """Means and raw stdevs (B, K, 2D) of the components, from shrunk images (B, C, h, w) and log-masks as they are."""
         repeated = images[:, None].expand(-1, log_masks.shape[1], -1, -1, -1)
         masks = self._shrink(add_in_log_space(log_masks, MASK_EPSILON).flatten(0, 1))
         inputs = torch.cat([masks, repeated.flatten(0, 1)], dim=1)
-        parameters = self.component_encoder(inputs.contiguous(memory_format=torch.channels_last))
-        return gaussian(parameters.view(*log_masks.shape[:2], -1), sample, generator, LEAST_STD)
+        parameters: Tensor = self.component_encoder(inputs.contiguous(memory_format=torch.channels_last))
+        return parameters.view(*log_masks.shape[:2], -1)
 
     def _kl(self, masks: Gaussian, components: Gaussian) -> dict[str, Tensor]:
         """The priors: each mask given those before it, each component given its mask."""

@@ -5,13 +5,12 @@ off is the cheapest way out: presence dies within 50 steps and never returns. St
 transparent, objects stay alive until they are good for something.
 """
 
-import math
-
 import torch
 
 from objectspace.config import Stage
 from objectspace.models.parts.foreground import Foreground
 from objectspace.models.parts.settings import GridConfig
+from objectspace.ops.distributions import inverse_softplus
 
 
 @torch.no_grad()
@@ -25,17 +24,13 @@ def initialise(foreground: Foreground, config: GridConfig, stage: Stage) -> None
     assert presence.bias is not None
     scale.weight.mul_(init.weight_factor)
     scale.bias[:2] = stage.scale_prior_mean
-    scale.bias[2:] = _inverse_softplus(config.foreground.scale_std_at(stage))
+    scale.bias[2:] = inverse_softplus(config.foreground.scale_std_at(stage))
     presence.weight.mul_(init.weight_factor)
     presence.bias.fill_(init.presence_bias)
     if init.what_std is not None:
         what, dim = foreground.glimpse_encoder.enc_what, config.foreground.what_dim
         what.weight[dim:].mul_(init.weight_factor)
-        what.bias[dim:] = _inverse_softplus(init.what_std)
+        what.bias[dim:] = inverse_softplus(init.what_std)
     alpha_bias = foreground.glimpse_decoder.dec_alpha.bias
     assert alpha_bias is not None
     alpha_bias.fill_(init.alpha_bias)
-
-
-def _inverse_softplus(value: float) -> float:
-    return value + math.log(-math.expm1(-value))

@@ -132,14 +132,17 @@ class SpaceBackgroundConfig(ComponentsConfig):
     stills: Annotated[int, Field(ge=0)] = 0  # pictures of free pixels, of which every image has the best-fitting one
     flat: bool = False  # every component's picture is of one colour: with one component, one colour an image
     plane: bool = False  # every component's picture is a plane of colour: one colour, lighter or darker to one side
+    palette: bool = False  # every component's picture is of one colour: the one that its mask sees in the image
     still_things: Literal["background", "objects"] = "background"  # whose are small things that stand still
 
     @model_validator(mode="after")
     def _something_is_left(self) -> "SpaceBackgroundConfig":
         if self.components + self.stills == 0:
             raise ValueError("components = 0 leaves no background at all: ask for stills, or for a component")
-        if self.plane and (self.flat or self.strong_decoder):
-            raise ValueError("plane, flat and strong_decoder are three ways to draw a component: set one of them")
+        if self.plane + self.palette + (self.flat or self.strong_decoder) > 1:
+            raise ValueError("palette, plane, flat and strong_decoder are ways to draw a component: set one of them")
+        if self.palette and self.component_dim < 3:
+            raise ValueError(f"component_dim = {self.component_dim} cannot hold a colour, as palette needs: 3 at least")
         if self.still_things == "objects" and not self.stills:
             raise ValueError('still_things = "objects" is about stills, and stills = 0')
         return self

@@ -16,12 +16,15 @@ from torch.nn import functional as F
 from objectspace.errors import UserError
 from objectspace.models.parts.background import Background, BackgroundOutput
 from objectspace.models.parts.settings import SpaceBackgroundConfig as Config
+from objectspace.nn.palette import EDGE, ColourDecoder, seen_colours
 from objectspace.nn.plane import PlaneDecoder
 from objectspace.ops import stills
-from objectspace.ops.distributions import Gaussian
+from objectspace.ops.distributions import Gaussian, inverse_softplus
 from objectspace.ops.mixtures import mix_shaded
 
 LEAST_SHARE = 0.05  # a still's mask starts between this and one minus this
+SMALL_START = 0.1  # on the weights of an encoder that starts at what is seen
+SURE = 0.05  # the stdev that its latents start with
 SMALL = 6  # a still thing is small if it is less than this fraction of the image's height
 
 
@@ -36,6 +39,9 @@ class StillBackground(Background):
             if config.plane:
                 size = -(-image_size[0] // config.fraction), -(-image_size[1] // config.fraction)
                 self.component_decoder = PlaneDecoder(config.component_dim, 3, size)
+            if config.palette:
+                self.component_decoder = ColourDecoder(config.component_dim, 3)
+                self._start_at_seen_colours()
         else:
             nn.Module.__init__(self)
             self.config, self.image_size = config, image_size
@@ -101,8 +107,27 @@ class StillBackground(Background):
 
     def decode_components(self, latent: Tensor) -> Tensor:
         """Component latents (B, K, D) -> pictures (B, K, C, H, W) in (0, 1), each of one colour where they are flat."""
+        if self.config.palette:
+            colours = self.component_decoder(latent).sigmoid()  # (B, K, C, 1, 1)
+            return colours.expand(-1, -1, -1, *self.image_size)  # type: ignore[no-any-return]
         pictures = super().decode_components(latent)
         return pictures.mean((-2, -1), keepdim=True).expand_as(pictures) if self.config.flat else pictures
+
+    @torch.no_grad()
+    def _start_at_seen_colours(self) -> None:
+        """Have the component encoder add nearly nothing to what is seen, and be sure of it."""
+        last, dim = self.component_encoder[-1], self.config.component_dim
+        last.weight.mul_(SMALL_START)
+        last.bias[:dim] = 0
+        last.bias[dim:] = inverse_softplus(SURE)
+
+    def _encode_components(self, images: Tensor, log_masks: Tensor) -> Tensor:
+        parameters = super()._encode_components(images, log_masks)
+        if not self.config.palette:
+            return parameters
+        masks = self._shrink(log_masks.exp().flatten(0, 1)).unflatten(0, log_masks.shape[:2])
+        seen = seen_colours(images, masks).clamp(EDGE, 1 - EDGE).logit()
+        return parameters + F.pad(seen, (0, parameters.shape[-1] - seen.shape[-1]))
 
     def infer_masks(self, images: Tensor) -> Tensor:
         """Only the log-masks (B, K, 1, H, W) of images, a still's first, at the posterior means."""
