@@ -208,7 +208,21 @@ def test_where_something_moves_an_object_is_likelier():
     torch.testing.assert_close(still.kl["presence"], plain.kl["presence"])
 
 
+@pytest.mark.parametrize("way", ["plane", "palette"])
 @pytest.mark.parametrize("other", ["flat", "strong_decoder"])
-def test_a_plane_that_is_also_something_else_is_refused(other):
-    with pytest.raises(ValidationError, match="plane, flat and strong_decoder are three ways"):
-        small_config(background={"plane": True, other: True})
+def test_a_component_that_is_drawn_in_two_ways_is_refused(way, other):
+    with pytest.raises(ValidationError, match="plane, flat and strong_decoder are ways to draw"):
+        small_config(background={way: True, other: True})
+
+
+def test_a_palette_whose_latents_hold_no_colour_is_refused():
+    with pytest.raises(ValidationError, match="component_dim = 2 cannot hold a colour"):
+        small_config(background={"palette": True, "component_dim": 2})
+
+
+def test_a_palette_starts_with_the_colours_of_the_image():
+    """Before any training: every component draws what its mask sees, and not what the nets happen to say."""
+    model = small_model(small_config(background={"palette": True})).eval()
+    pictures = torch.rand(4, 3, 1, 1).expand(-1, -1, *model.config.image_size) * 0.8 + 0.1
+    means = model(pictures, sample=False).background.means
+    torch.testing.assert_close(means, pictures[:, None].expand_as(means), atol=0.05, rtol=0)

@@ -139,6 +139,8 @@ def log_pixels(model, image: Tensor, mean: Tensor, alpha: Tensor, behind: Tensor
     """log p of an image's pixels (..., H, W): objects over densities `behind` (..., C, H, W), or nobody's."""
     eps, sigma = model.config.mixture_epsilon, stage.foreground_sigma or model.config.foreground.sigma
     front = Normal(mean, sigma).log_prob(image).exp()
+    if behind.shape[-3] == 1:  # of whole pixels
+        front = front.prod(-3, keepdim=True)
     return known_or_not((alpha + eps) * front + (1 - alpha + eps) * behind, stage.unknown)
 
 
@@ -159,7 +161,7 @@ def as_evidence_sees(model, behind: Tensor, stage: Stage) -> Tensor:
     for y in range(behind.shape[1]):
         for x in range(behind.shape[2]):
             if (1 - stage.unknown) * float(behind[:, y, x].prod()) > stage.unknown:
-                seen[:, y, x] = 1 / (sigma * math.sqrt(2 * math.pi))
+                seen[:, y, x] = 1 / (sigma * math.sqrt(2 * math.pi)) ** (3 / len(behind))
     return seen
 
 
@@ -352,12 +354,15 @@ def plane(decoder: nn.Module, latent: Tensor, height: int, width: int) -> Tensor
 def decode_component(model: Space, latents: Tensor) -> Tensor:
     """CompDecoder: a vector broadcast over a map 8 pixels larger, coordinates from -1 to 1, four valid convolutions.
 
-    Or, as the config says, the strong decoder, or planes of colour.
+    Or, as the config says, the strong decoder, planes of colour, or colours of a palette.
     """
     config = model.config.background
     decoder = model.background.component_decoder
     fraction = config.fraction
     height, width = (-(-side // fraction) for side in model.config.image_size)
+    if getattr(config, "palette", False):
+        colours = torch.stack([torch.sigmoid(decoder.linear.weight @ each + decoder.linear.bias) for each in latents])
+        return colours[:, :, None, None].expand(-1, -1, *model.config.image_size)
     if config.strong_decoder:
         pictures = run_plain(decoder.dec, latents[:, :, None, None])[:, :, :height, :width]
     elif getattr(config, "plane", False):
@@ -386,7 +391,18 @@ def decode_masks(model: Space, latents: list[Tensor]) -> list[Tensor]:
             logits = F.interpolate(logits, size=model.config.image_size, mode="bilinear", align_corners=False)
         masks.append(left * torch.sigmoid(logits))
         left = left * (1 - torch.sigmoid(logits))
-    return [*masks, left]
+    stray = getattr(model.config.background, "stray", 0.0)
+    return [(1 - stray) * mask + stray / len(latents) for mask in (*masks, left)]
+
+
+def seen_colour(image: Tensor, mask: Tensor) -> Tensor:
+    """The colour (C,) that a mask (H, W) sees most of in an image (C, H, W), pixel by pixel."""
+    pixels = [(image[:, y, x], mask[y, x] + 1e-6) for y in range(mask.shape[0]) for x in range(mask.shape[1])]
+    colour = sum(weight * pixel for pixel, weight in pixels) / sum(weight for _, weight in pixels)
+    for _ in range(3):
+        near = [weight * torch.exp(-((pixel - colour) ** 2).sum() / (2 * 0.25**2)) for pixel, weight in pixels]
+        colour = sum(weight * pixel for (pixel, _), weight in zip(pixels, near, strict=True)) / sum(near)
+    return colour
 
 
 def prior_chain(model: Space, latents: Callable[[int, Tensor, Tensor], Tensor], count: int) -> list[Normal]:
@@ -443,10 +459,10 @@ def background(
         components, shares, component_kl = infer_components(model, images, left, noise)
         pictures, masks, kl = pictures + components, masks + shares, kl | component_kl
     eps = model.config.mixture_epsilon
-    density = sum(
-        (mask + eps) * Normal(picture, sigma).log_prob(images).exp()
-        for mask, picture in zip(masks, pictures, strict=True)
-    )
+    densities = [Normal(picture, sigma).log_prob(images).exp() for picture in pictures]
+    if getattr(config, "palette", False):  # of whole pixels
+        densities = [density.prod(1, keepdim=True) for density in densities]
+    density = sum((mask + eps) * density for mask, density in zip(masks, densities, strict=True))
     parts = {"masks": torch.stack(masks, dim=1), "means": torch.stack(pictures, dim=1), "log_density": density.log()}
     return parts, kl
 
@@ -470,6 +486,12 @@ def infer_components(
     inputs = torch.stack([torch.cat([torch.log(mask + 1e-5), images], dim=1) for mask in masks], dim=1).flatten(0, 1)
     inputs = block_means(inputs, config.input_fraction)
     mean, raw = run_plain(net.component_encoder, inputs).view(len(images), config.components, -1).chunk(2, dim=-1)
+    if getattr(config, "palette", False):
+        shrunk = block_means(images, config.input_fraction)
+        shares = [block_means(mask, config.input_fraction)[:, 0].detach() for mask in masks]
+        seen = [[seen_colour(image, share) for share in each] for image, *each in zip(shrunk, *shares, strict=True)]
+        colours = torch.stack([torch.stack(row) for row in seen]).clamp(0.02, 0.98)  # (B, K, C)
+        mean = torch.cat([mean[..., :3] + torch.log(colours / (1 - colours)), mean[..., 3:]], dim=-1)
     std = F.softplus(raw) + 1e-4
     component = mean if noise is None else mean + std * noise["component"]
     means = decode_component(model, component.flatten(0, 1)).view(len(images), config.components, 3, *images.shape[2:])

@@ -215,6 +215,21 @@ def test_planes_of_colour(background, fraction, stage, training):
     assert (means.flatten(-2).std(-1)[:, -1] > 0).all(), "planes, not one colour each"
 
 
+@pytest.mark.parametrize(("stage", "training"), [(STAGE, False), (STAGES["everything"], True)], ids=["paper", "beyond"])
+@pytest.mark.parametrize(
+    "background",
+    [{"components": 3}, {"components": 2, "stray": 0.1, "input_fraction": 2}, {"components": 1, "stills": 2}],
+    ids=["three", "two, stray", "behind stills"],
+)
+def test_colours_that_masks_see(background, stage, training):
+    """All channels of a pixel are mixed at once, and the latents start from what is there."""
+    config = small_config(grid=(2, 2), background={**background, "palette": True})
+    output = assert_equal(small_model(config).train(training), images(2), stage, sample=training, seed=11)
+    assert isinstance(output.background, BackgroundOutput)
+    assert output.background.log_density.shape == (2, 1, 32, 32)
+    assert (output.background.means[:, -1].flatten(-2).std(-1) < 1e-12).all(), "one colour each"
+
+
 @both
 def test_without_what_goes_beyond_the_paper_nothing_is_changed_by_it(kind):
     """Options at their zeros are the paper's model bit for bit, not only to rounding."""

@@ -38,7 +38,7 @@ def gains(
 ) -> Tensor:
     """How many nats each object's image gains if the object is there rather than not, the others being as they are.
 
-    Images (B, C, H, W) over what is `behind`, the log density of every channel (B, C, H, W). Pictures (M, C, g, g), not
+    Images (B, C, H, W) over what is `behind`, its log density (B, C or 1, H, W). Pictures (M, C, g, g), not
     premultiplied, and alphas (M, 1, g, g) of objects at `frame` (M, 4) and depth (M,); the others count with their
     presence (M,), an object itself with 1 and 0. The rest as in `mixtures.mix_pixels` -> (M,).
     """
@@ -56,12 +56,12 @@ def gains(
         places.append(piece.index + canvas * (share[0] < _at(heaviest[None], piece.index)[0]))
         sums.scatter_add_(1, places[-1].flatten().expand(channels + 2, -1), share.flatten(1))
 
-    seen = torch.stack([images, behind]).transpose(1, 2).reshape(2 * channels, canvas)
+    seen = torch.cat([images, behind], dim=1).transpose(0, 1).reshape(-1, canvas)
     everyone, result = torch.ones_like(presence), images.new_zeros(len(frame))
     for piece, share, place in zip(pieces, shares, places, strict=True):
         elsewhere = 2 * piece.index + canvas - place  # the half that it is not summed in
         without = _at(sums, place) - share + _at(sums, elsewhere)
-        image, back = _at(seen, piece.index).transpose(0, 1).chunk(2, dim=1)  # (m, C, R, Q) each
+        image, back = _at(seen, piece.index).transpose(0, 1).tensor_split((channels,), dim=1)  # (m, C, R, Q), ...
         likelihood = []
         for total, alpha, *colours in (without, without + piece.share(everyone)):
             total = total + cells * EMPTY

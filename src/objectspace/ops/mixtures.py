@@ -1,6 +1,8 @@
 """Mixtures of pictures: stick-breaking masks and the likelihood of an image under them, in log space.
 
-Shapes: B images, K components, C H W image.
+The paper mixes every channel by itself, so that a pixel may have its red of one part and its blue of another. Densities
+of whole pixels have one channel in place of C, (B, 1, H, W), and are mixed with all channels at once. Shapes: B images,
+K components, C H W image.
 """
 
 import math
@@ -70,23 +72,42 @@ def mix_pixels(
 ) -> Tensor:
     """log p of pixels: objects of a colour N(colour, sigma) with weight alpha, over what is `behind`, or nobody's.
 
-    Images, colours and the log density `behind` of every channel (B, C, H, W), alpha (B, 1, H, W) -> (B, H, W).
+    Images, colours and the log density `behind` of every channel, or of whole pixels, (B, C or 1, H, W), alpha
+    (B, 1, H, W) -> (B, H, W).
     """
-    return with_unknown(mix_two(gaussian_log_density(images, colour, sigma), behind, alpha, epsilon), unknown)
+    before = as_dense(gaussian_log_density(images, colour, sigma), behind)
+    return with_unknown(mix_two(before, behind, alpha, epsilon), unknown)
 
 
-def mix_components(images: Tensor, means: Tensor, log_masks: Tensor, sigma: float, epsilon: float = 0.0) -> Tensor:
-    """log sum_k pi_k N(x; mu_k, sigma) for images (B, C, H, W), means (B, K, C, H, W), log-masks (B, K, 1, H, W)."""
-    scaled = (images.unsqueeze(1) - means) * (0.5**0.5 / sigma)
-    terms = add_in_log_space(log_masks, epsilon) - scaled.square()
-    return torch.logsumexp(terms, dim=1) - _log_normaliser(sigma)
+def as_dense(log_density: Tensor, like: Tensor) -> Tensor:
+    """Log densities of channels (B, C, H, W), or of whole pixels where `like` has these: (B, C or 1, H, W)."""
+    return log_density if like.shape[1] == log_density.shape[1] else log_density.sum(1, keepdim=True)
+
+
+def mix_components(
+    images: Tensor, means: Tensor, log_masks: Tensor, sigma: float, epsilon: float = 0.0, whole: bool = False
+) -> Tensor:
+    """log sum_k pi_k N(x; mu_k, sigma) for images (B, C, H, W), means (B, K, C, H, W), log-masks (B, K, 1, H, W).
+
+    Of every channel (B, C, H, W), or of `whole` pixels (B, 1, H, W).
+    """
+    distance = ((images.unsqueeze(1) - means) * (0.5**0.5 / sigma)).square()
+    distance = distance.sum(2, keepdim=True) if whole else distance
+    terms = add_in_log_space(log_masks, epsilon) - distance
+    return torch.logsumexp(terms, dim=1) - _log_normaliser(sigma) * (images.shape[1] if whole else 1)
 
 
 def mix_shaded(
-    images: Tensor, means: Tensor, log_masks: Tensor, sigma: float, shadow: float, epsilon: float = 0.0
+    images: Tensor,
+    means: Tensor,
+    log_masks: Tensor,
+    sigma: float,
+    shadow: float,
+    epsilon: float = 0.0,
+    whole: bool = False,
 ) -> Tensor:
     """`mix_components`, of which each pixel lies in shadow with probability `shadow`: see `in_shadow`."""
-    plain = mix_components(images, means, log_masks, sigma, epsilon)
+    plain = mix_components(images, means, log_masks, sigma, epsilon, whole)
     return in_shadow(images, (log_masks.exp() * means).sum(1), plain, sigma, shadow) if shadow else plain
 
 
@@ -98,18 +119,18 @@ def shades(images: Tensor, ground: Tensor) -> Tensor:
 
 
 def in_shadow(images: Tensor, ground: Tensor, plain: Tensor, sigma: float, share: float) -> Tensor:
-    """The log density (B, C, H, W) of a background of which each pixel lies in shadow with probability `share`.
+    """The log density (B, C or 1, H, W) of a background of which each pixel lies in shadow with probability `share`.
 
     In shadow the ground (B, C, H, W) is darker by one of LEVELS factors, the same for all channels. `plain` is the log
     density in the light. Of light and all shadows the likeliest is taken, which bounds the sum over them from below.
     """
     if share == 0:
         return plain
-    channels = images.shape[1]
+    channels = plain.shape[1]
     with torch.no_grad():
         darker = shades(images, ground)
     lit = plain + math.log1p(-share) / channels
-    dark = gaussian_log_density(images, darker * ground, sigma) + math.log(share / LEVELS) / channels
+    dark = as_dense(gaussian_log_density(images, darker * ground, sigma), plain) + math.log(share / LEVELS) / channels
     return torch.where(dark.sum(1, keepdim=True) > lit.sum(1, keepdim=True), dark, lit)
 
 

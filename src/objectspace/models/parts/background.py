@@ -28,7 +28,7 @@ class BackgroundOutput:
 
     means: Tensor  # (B, K, C, H, W)
     log_masks: Tensor  # (B, K, 1, H, W), masks sum to one over K
-    log_density: Tensor  # (B, C, H, W) of every pixel and channel under the mixture
+    log_density: Tensor  # (B, C, H, W) of every pixel and channel under the mixture, or (B, 1, H, W) of whole pixels
     mask_latent: Gaussian  # (B, K, D)
     component_latent: Gaussian  # (B, K, D)
     kl: dict[str, Tensor]  # (B,) each
@@ -104,11 +104,15 @@ class Background(nn.Module):
         return BackgroundOutput(
             means=means,
             log_masks=log_masks,
-            log_density=mix_shaded(images, means, log_masks, sigma or self.config.sigma, self.config.shadow, epsilon),
+            log_density=self._mix(images, means, log_masks, sigma or self.config.sigma, epsilon),
             mask_latent=mask_latent,
             component_latent=component_latent,
             kl=self._kl(mask_latent, component_latent),
         )
+
+    def _mix(self, images: Tensor, means: Tensor, log_masks: Tensor, sigma: float, epsilon: float) -> Tensor:
+        """The log density of images under means (B, K, C, H, W) and log-masks (B, K, 1, H, W)."""
+        return mix_shaded(images, means, log_masks, sigma, self.config.shadow, epsilon, self.config.whole_pixels)
 
     def infer_masks(self, images: Tensor) -> Tensor:
         """Only the log-masks (B, K, 1, H, W) of images, at the posterior means."""
@@ -159,7 +163,7 @@ class Background(nn.Module):
         return gaussian(parameters, sample, generator, LEAST_STD)
 
     def _encode_components(self, images: Tensor, log_masks: Tensor) -> Tensor:
-        """Means and raw stdevs (B, K, 2D) of the components, from shrunk images (B, C, h, w) and log-masks as they are."""
+        """Means and raw stdevs (B, K, 2D), from shrunk images (B, C, h, w) and whole log-masks (B, K, 1, H, W)."""
         repeated = images[:, None].expand(-1, log_masks.shape[1], -1, -1, -1)
         masks = self._shrink(add_in_log_space(log_masks, MASK_EPSILON).flatten(0, 1))
         inputs = torch.cat([masks, repeated.flatten(0, 1)], dim=1)

@@ -35,7 +35,7 @@ class BackgroundDrawn(Protocol):
     @property
     def image(self) -> Tensor: ...  # (B, C, H, W)
     @property
-    def log_density(self) -> Tensor: ...  # (B, C, H, W) of every pixel and channel
+    def log_density(self) -> Tensor: ...  # (B, C, H, W) of every pixel and channel, or (B, 1, H, W) of whole pixels
     @property
     def kl(self) -> Mapping[str, Tensor]: ...  # (B,) each
 
@@ -51,20 +51,21 @@ class GridOutput(Output):
 
 
 def as_objects_take_it(background: BackgroundDrawn, stage: Stage) -> tuple[Tensor, dict[str, Tensor]]:
-    """The log densities (B, C, H, W) and KL (B,) of a background; detached while it has a bound of its own."""
+    """The log densities (B, C or 1, H, W) and KL (B,) of a background; detached while it has a bound of its own."""
     density, kl = background.log_density, dict(background.kl)
     if stage.own_background:
         return density.detach(), {name: term.detach() for name, term in kl.items()}
     return density, kl
 
 
-def flattered(behind: Tensor, sigma: float, unknown: float) -> Tensor:
-    """Log densities (B, C, H, W) as if the background drew perfectly what it explains: there is nothing to gain there.
+def flattered(behind: Tensor, sigma: float, unknown: float, channels: int) -> Tensor:
+    """Log densities (B, C or 1, H, W) as if the background drew perfectly what it explains: nothing is to gain there.
 
     A ground that is a little off everywhere, such as a gradient behind one colour, is no object.
     """
+    best = -math.log(sigma * math.sqrt(2 * math.pi)) * channels / behind.shape[1]
     explained = share_of_unknown(with_unknown(behind, unknown), unknown) < 0.5  # (B, H, W)
-    return behind.masked_fill(explained.unsqueeze(1), -math.log(sigma * math.sqrt(2 * math.pi)))
+    return behind.masked_fill(explained.unsqueeze(1), best)
 
 
 def teach_presence(
@@ -205,7 +206,7 @@ class GridModel(SceneModel):
         """What the image gains by each object, the others being as they were sampled, less what it costs: (M,)."""
         found, config = foreground.objects, self.config.foreground
         if stage.unexplained_only:
-            behind = flattered(behind, self.config.background.sigma_at(stage), stage.unknown)
+            behind = flattered(behind, self.config.background.sigma_at(stage), stage.unknown, images.shape[1])
         gained = gains(
             images,
             behind,

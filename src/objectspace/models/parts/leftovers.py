@@ -68,8 +68,8 @@ class _Maps:
 def find_leftovers(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor, price: float) -> Leftovers:
     """What lies in images (B, C, H, W) beside the objects that were understood.
 
-    `behind` is the log density of every channel under the background (B, C, H, W), `price` what each pixel must be
-    worth.
+    `behind` is the log density of channels or whole pixels under the background (B, C or 1, H, W), `price` what each
+    pixel must be worth.
     """
     height, width = images.shape[2:]
     maps, whole = _maps(model, objects, images, behind), expected_pixels(model, (height, width))

@@ -46,7 +46,7 @@ def unexplained(model: GridModel, objects: Drawables, images: Tensor, behind: Te
 def log_density(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) -> Tensor:
     """The log density of pixels (B, H, W) of images (B, C, H, W) under objects, background and nobody together.
 
-    `behind` is the log density of every channel under the background (B, C, H, W).
+    `behind` is the log density of channels or whole pixels under the background (B, C or 1, H, W).
     """
     config, final = model.config.foreground, model.final
     layers = draw(objects, config.grid[0] * config.grid[1], (len(images), *images.shape[2:]))

@@ -84,6 +84,11 @@ class BackgroundConfig(Section):
     sigma: Positive = 0.15  # standard deviation of a background pixel
     shadow: Annotated[float, Field(ge=0, lt=1)] = 0.0  # how likely a pixel lies in shadow: the same picture, darker
 
+    @property
+    def whole_pixels(self) -> bool:
+        """Whether parts are mixed with all channels at once; the paper mixes every channel by itself."""
+        return False
+
     def sigma_at(self, stage: Stage) -> float:
         """The stdev of a background pixel: the annealed one, where the recipe anneals it."""
         return self.sigma if stage.background_sigma is None else stage.background_sigma
@@ -133,7 +138,12 @@ class SpaceBackgroundConfig(ComponentsConfig):
     flat: bool = False  # every component's picture is of one colour: with one component, one colour an image
     plane: bool = False  # every component's picture is a plane of colour: one colour, lighter or darker to one side
     palette: bool = False  # every component's picture is of one colour: the one that its mask sees in the image
+    stray: Annotated[float, Field(ge=0, lt=1)] = 0.0  # how likely a pixel is any component's, whatever the masks say
     still_things: Literal["background", "objects"] = "background"  # whose are small things that stand still
+
+    @property
+    def whole_pixels(self) -> bool:
+        return self.palette  # a colour is all of its channels
 
     @model_validator(mode="after")
     def _something_is_left(self) -> "SpaceBackgroundConfig":

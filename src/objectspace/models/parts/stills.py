@@ -20,7 +20,6 @@ from objectspace.nn.palette import EDGE, ColourDecoder, seen_colours
 from objectspace.nn.plane import PlaneDecoder
 from objectspace.ops import stills
 from objectspace.ops.distributions import Gaussian, inverse_softplus
-from objectspace.ops.mixtures import mix_shaded
 
 LEAST_SHARE = 0.05  # a still's mask starts between this and one minus this
 SMALL_START = 0.1  # on the weights of an encoder that starts at what is seen
@@ -92,7 +91,7 @@ class StillBackground(Background):
         return BackgroundOutput(
             means=means,
             log_masks=log_masks,
-            log_density=mix_shaded(images, means, log_masks, sigma, self.config.shadow, epsilon),
+            log_density=self._mix(images, means, log_masks, sigma, epsilon),
             mask_latent=mask_latent,
             component_latent=component_latent,
             kl=kl,
@@ -104,6 +103,14 @@ class StillBackground(Background):
         if self.config.stills == 1:
             return torch.zeros(len(images), dtype=torch.long, device=images.device)
         return stills.best_fit(images, self._pictures(), sigma)
+
+    def decode_masks(self, latent: Tensor) -> Tensor:
+        """Mask latents (B, K, D) -> log-masks (B, K, 1, H, W); a share of every pixel is for all components alike."""
+        log_masks, stray = super().decode_masks(latent), self.config.stray
+        if not stray:
+            return log_masks
+        alike = log_masks.new_tensor(stray / self.config.components).log()
+        return torch.logaddexp(log_masks + math.log1p(-stray), alike)
 
     def decode_components(self, latent: Tensor) -> Tensor:
         """Component latents (B, K, D) -> pictures (B, K, C, H, W) in (0, 1), each of one colour where they are flat."""
@@ -117,6 +124,7 @@ class StillBackground(Background):
     def _start_at_seen_colours(self) -> None:
         """Have the component encoder add nearly nothing to what is seen, and be sure of it."""
         last, dim = self.component_encoder[-1], self.config.component_dim
+        assert isinstance(last, nn.Linear)
         last.weight.mul_(SMALL_START)
         last.bias[:dim] = 0
         last.bias[dim:] = inverse_softplus(SURE)
@@ -125,7 +133,7 @@ class StillBackground(Background):
         parameters = super()._encode_components(images, log_masks)
         if not self.config.palette:
             return parameters
-        masks = self._shrink(log_masks.exp().flatten(0, 1)).unflatten(0, log_masks.shape[:2])
+        masks = self._shrink(log_masks.exp().flatten(0, 1)).view(*log_masks.shape[:3], *images.shape[2:])
         seen = seen_colours(images, masks).clamp(EDGE, 1 - EDGE).logit()
         return parameters + F.pad(seen, (0, parameters.shape[-1] - seen.shape[-1]))
 

@@ -28,17 +28,16 @@ LEAST_PRICE = 10.0  # nats that even the smallest object must be worth, where th
 
 
 def behind(model: GridModel, images: Tensor, backdrops: Backdrops) -> Tensor:
-    """The log density of every channel of images (B, C, H, W) under their backgrounds: (B, C, H, W)."""
+    """The log density of images (B, C, H, W) under their backgrounds: (B, C, H, W), or (B, 1, H, W) of whole pixels."""
     if backdrops.means is None:
         raise ValueError("objects can be weighed against a background only if it has its pictures")
-    sigma = model.config.background.sigma_at(model.final)
-    log_masks = log_weight(backdrops.masks).unsqueeze(2)
-    shadow = model.config.background.shadow
-    return mix_shaded(images, backdrops.means, log_masks, sigma, shadow, model.config.mixture_epsilon)
+    config, epsilon = model.config.background, model.config.mixture_epsilon
+    log_masks, sigma = log_weight(backdrops.masks).unsqueeze(2), config.sigma_at(model.final)
+    return mix_shaded(images, backdrops.means, log_masks, sigma, config.shadow, epsilon, config.whole_pixels)
 
 
 def worth(model: GridModel, objects: Drawables, images: Tensor, behind: Tensor) -> Tensor:
-    """What objects in images (B, C, H, W) over what is `behind` (B, C, H, W) are worth: nats (M,)."""
+    """What objects in images (B, C, H, W) over what is `behind` (B, C or 1, H, W) are worth: nats (M,)."""
     config, size = model.config.foreground, (images.shape[2], images.shape[3])
     gained = gains(
         images,
