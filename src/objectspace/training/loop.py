@@ -32,7 +32,7 @@ from objectspace.training import optimisers
 from objectspace.training.directory import writing
 from objectspace.training.display import Display, Say
 from objectspace.training.distributed import averages, on_rank_zero, share_of
-from objectspace.training.leftover import background_leaves, ground_share
+from objectspace.training.ground import background_leaves, ground_share
 from objectspace.training.log import MetricsLog
 from objectspace.training.monitor import Collapse, Watch, vitals
 from objectspace.training.signals import stop_signals
