@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load_file
 
 import objectspace
-from objectspace.data.store import write_json
 from objectspace.errors import UserError
+from objectspace.io.files import write_json
 from objectspace.models import create
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe

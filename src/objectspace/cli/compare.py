@@ -10,9 +10,8 @@ import typer
 from objectspace.cli.compare_print import print_capped, print_convergence, print_latency, print_table
 from objectspace.cli.data import resumable
 from objectspace.data.dataset import Dataset, splits_of
-from objectspace.data.store import write_json
 from objectspace.errors import UserError
-from objectspace.io.files import check_writable, write_atomically
+from objectspace.io.files import check_writable, write_atomically, write_json
 from objectspace.io.progress import Progress, duration
 
 if TYPE_CHECKING:

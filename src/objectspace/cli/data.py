@@ -15,9 +15,9 @@ from objectspace.data.generate import Made, Source, generate
 from objectspace.data.memory_map import MixedSizesError
 from objectspace.data.sample import Problem
 from objectspace.data.statistics import statistics
-from objectspace.data.store import read_json
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
+from objectspace.io.files import read_json
 
 COMMON_SIZE = 128  # at which images of different sizes are counted and drawn
 

@@ -10,9 +10,8 @@ from rich.table import Table
 
 from objectspace.cli.data import print_problems
 from objectspace.data.dataset import Dataset, splits_of
-from objectspace.data.store import write_json
 from objectspace.errors import UserError
-from objectspace.io.files import check_writable
+from objectspace.io.files import check_writable, write_json
 from objectspace.measuring import Rule, measure_model
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ import numpy as np
 from objectspace.compare.candidates import Candidate
 from objectspace.compare.machine import available_memory, is_out_of_memory, memory_limited
 from objectspace.data.dataset import Dataset, splits_of
-from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError
 from objectspace.evaluation.pixels import squared_error
+from objectspace.io.files import read_json, write_json
 from objectspace.models import create, load
 from objectspace.models.base import SceneModel
 from objectspace.recipes import files as recipe_files

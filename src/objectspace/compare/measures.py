@@ -8,8 +8,8 @@ from objectspace import __version__
 from objectspace.compare.trained import TrainedModel
 from objectspace.data.dataset import Dataset
 from objectspace.data.memory_map import fingerprint_of
-from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError
+from objectspace.io.files import read_json, write_json
 from objectspace.measuring import measure_model
 from objectspace.models import load
 

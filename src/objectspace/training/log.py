@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 from torch.utils.tensorboard import SummaryWriter
 
-from objectspace.data.store import write_atomically
+from objectspace.io.files import write_atomically
 from objectspace.io.lines import read_lines
 from objectspace.reports.pictures import scene_rows
 from objectspace.scene import Picture, Scene
