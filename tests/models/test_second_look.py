@@ -94,6 +94,14 @@ def test_leftovers_are_left_out_on_request(model):
     assert boxes(model, image, second_look=False) == [[]]
 
 
+def test_what_was_learned_is_listed_and_drawn_without_leftovers(model):
+    [learned] = model.decompose_understood([painted((4, 5, 12, 12, BLUE), (20, 18, 27, 27, RED))])
+    [alone] = model.decompose([painted((20, 18, 27, 27, RED))])
+    assert [item.box for item in learned.objects] == [item.box for item in alone.objects]
+    for name in ("reconstruction", "foreground", "alpha", "background"):
+        np.testing.assert_array_equal(getattr(learned, name), getattr(alone, name))
+
+
 def test_the_published_rule_no_price_and_old_models_know_no_leftovers(model):
     image = painted((4, 5, 12, 12, BLUE))
     assert boxes(model, image) == [[[4, 5, 12, 12]]]

@@ -1,6 +1,6 @@
 """Validation during training: the paper's measures on a few held-out images, their pictures, and the collapse watch.
 
-All of it is about what the model has learned: what is found and not `understood` is left out.
+All of it is about what the model has learned: what is found and not `understood` is in neither measures nor pictures.
 """
 
 import math
@@ -45,7 +45,7 @@ def _validate(
     start.objective.eval()
     numbers = range(min(start.recipe.training.validate_images, len(start.held_out)))
     images = [start.held_out.images[number] for number in numbers]
-    scenes = [scene.of_understood() for scene in start.model.decompose(images)]  # what else is found was not learned
+    scenes = start.model.decompose_understood(images)
     published = start.model.decompose_published(images)
     start.objective.train()
     measures, seen = measure(scenes, start.held_out, published), vitals(scenes)

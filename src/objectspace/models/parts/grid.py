@@ -302,6 +302,10 @@ class GridModel(SceneModel):
         """Every cell with a presence above one half: see `SceneModel.decompose_published`."""
         return self.decompose(images, background=False, pictures=False, published=True)
 
+    def decompose_understood(self, images: Input | Sequence[Input]) -> list[Scene]:
+        """Without leftovers, in the pictures too: see `SceneModel.decompose_understood`."""
+        return self.decompose(images, leftovers=False)
+
     def render(self, scene: Scene) -> Picture:
         """Draw a scene again, perhaps edited: objects are drawn at their `where_box`, `depth` and `what`."""
         return scenes.render(self, scene)
