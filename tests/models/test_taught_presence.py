@@ -11,7 +11,8 @@ from torch import Tensor
 
 from objectspace.config import Stage
 from objectspace.models.parts.cells import Chosen, choose, explore
-from objectspace.models.parts.grid import GridModel, GridOutput, flattered, teach_presence
+from objectspace.models.parts.grid import GridModel, GridOutput
+from objectspace.models.parts.teaching import flattered, teach_presence
 from objectspace.models.parts.warm import Missed
 from objectspace.ops.mixtures import gaussian_log_density
 from oracle.small import small_config, small_model
