@@ -45,7 +45,9 @@ def test_a_resumed_run_ends_with_the_same_bits(
     summary = train(recipe, RunOptions(sprites, whole), QUIET)
     assert (summary["ended"], summary["state"]["skipped"]) == ("finished", 0)
     lines = [json.loads(line) for line in (whole / "metrics.jsonl").read_text().splitlines()]
-    assert {"val_ap50", "val_mse", "val_objects", "loss", "mse", "objects"} <= {key for line in lines for key in line}
+    assert {"val_ap50", "val_squared_error", "val_objects", "loss", "squared_error", "objects"} <= {
+        key for line in lines for key in line
+    }
     assert (whole / "latest.png").exists()
 
     def dying(*arguments: Any) -> Any:

@@ -44,7 +44,7 @@ def test_a_run_leaves_everything_it_promises_and_the_same_weights_each_time(
     assert {path.name for path in run.iterdir()} >= {"recipe.toml", "metrics.jsonl", "latest.png", "summary.json"}
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "loss" in line] == list(range(1, 13))
-    assert {"val_ap50", "val_count_error", "val_mse"} <= {key for line in lines for key in line}
+    assert {"val_ap50", "val_count_error", "val_squared_error"} <= {key for line in lines for key in line}
     assert objectspace.load(run / "model").decompose(torch.rand(3, 50, 40))[0].width == 40
     assert any("objects" in line and "left" in line for line in said)
     first, second = weights(finished), weights(run)

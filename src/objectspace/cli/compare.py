@@ -246,9 +246,9 @@ def _curve(curve: "Curve", targets: dict[int, float]) -> dict[str, Any]:
         "failure": curve.failure,
         "steps": 0 if final is None else final.step,
         "minutes": 0.0 if final is None else final.seconds / 60,
-        "final_mse": None if final is None else final.squared_error,
+        "final_squared_error": None if final is None else final.squared_error,
         "minutes_to_target": None if target is None else curve.minutes_to(target),
-        "target_mse": target,
+        "target_squared_error": target,
         "looks": to_json(*curve.validations),
     }
 

@@ -58,7 +58,7 @@ SINGLE = {
     "miou": "mIoU",
     "mbo": "mBO",
     "background_miou": "mIoU of floor, wall, ...",
-    "mse": "squared error (sum over an image)",
+    "squared_error": "squared error (sum over an image)",
 }
 
 

@@ -167,4 +167,4 @@ def _numbers(state: State, report: StepReport) -> dict[str, float]:
     """What the display shows of a step: its own numbers, and the AP of the last validation where boxes exist."""
     found = {"AP@0.5": state.measures["val_ap50"]} if "val_ap50" in state.measures else {}
     terms = report.terms
-    return {"loss": terms["loss"], "squared error": terms["mse"], "objects": terms["objects"]} | found
+    return {"loss": terms["loss"], "squared error": terms["squared_error"], "objects": terms["objects"]} | found

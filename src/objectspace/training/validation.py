@@ -65,7 +65,7 @@ def measure(scenes: Sequence[Scene], dataset: Dataset, published: Sequence[Scene
     With `published`, the same images by the published rule (`SceneModel.decompose_published`), that too.
     """
     measures = {
-        "val_mse": _squared_error(scenes, dataset),
+        "val_squared_error": _squared_error(scenes, dataset),
         "val_objects": float(np.mean([len(scene.found) for scene in scenes])),
     }
     if dataset.object_count:
