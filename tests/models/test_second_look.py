@@ -10,6 +10,7 @@ from torch import Tensor
 from objectspace.models import Space
 from objectspace.models.parts import leftovers, scenes, second_look, worth
 from objectspace.models.parts.drawing import Drawables
+from objectspace.models.parts.found import Wanted
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.ops import geometry
 from objectspace.ops.distributions import Gaussian
@@ -162,7 +163,7 @@ def test_leftovers_have_the_pixels_that_no_other_object_has(model):
         mask = np.zeros((SIDE, SIDE), np.bool_)
         mask[5:13, 4:x1] = True
         other = Object((4, 5, x1, 13), (4, 5, x1, 13), mask=mask)
-        [objects], which = scenes._leftovers(model, found, [(other,)], (SIDE, SIDE), scenes.Wanted(pictures=False))
+        [objects], which = scenes._leftovers(model, found, [(other,)], (SIDE, SIDE), Wanted(pictures=False))
         assert len(which) == len(objects)
         assert not any((item.mask & mask).any() for item in objects)
         return [item.box for item in objects]

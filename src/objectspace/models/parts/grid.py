@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from objectspace.config import Stage
 from objectspace.models.base import Input, Output, SceneModel
-from objectspace.models.parts import scenes, warm
+from objectspace.models.parts import rendering, scenes, warm
 from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
+from objectspace.models.parts.found import PRICE, Wanted
 from objectspace.models.parts.initialise import initialise
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.models.parts.settings import GridConfig
@@ -200,7 +201,7 @@ class GridModel(SceneModel):
         *,
         background: bool = True,
         pictures: bool = True,
-        price: float | None = scenes.PRICE,
+        price: float | None = PRICE,
         published: bool = False,
         second_look: bool = True,
         leftovers: bool = True,
@@ -230,7 +231,7 @@ class GridModel(SceneModel):
         What is not asked for is not made. Without `background` there are no components, no background and no
         reconstruction; without `pictures` there are boxes, masks and latents only. What is left stays the same.
         """
-        wanted = scenes.Wanted(threshold, price, background, pictures, published, second_look, leftovers)
+        wanted = Wanted(threshold, price, background, pictures, published, second_look, leftovers)
         return scenes.decompose(self, images, wanted, batch)
 
     def decompose_published(self, images: Input | Sequence[Input]) -> list[Scene]:
@@ -243,8 +244,8 @@ class GridModel(SceneModel):
 
     def render(self, scene: Scene) -> Picture:
         """Draw a scene again, perhaps edited: objects are drawn at their `where_box`, `depth` and `what`."""
-        return scenes.render(self, scene)
+        return rendering.render(self, scene)
 
     def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
         """Draw scenes from the prior; `objects` sets how many are expected an image, in place of the presence prior."""
-        return scenes.sample(self, count, generator, objects)
+        return rendering.sample(self, count, generator, objects)
