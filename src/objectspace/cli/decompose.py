@@ -71,7 +71,8 @@ def decompose(
     found, total = gather(paths, out)
 
     from objectspace import load
-    from objectspace.results.decomposition import DecomposeOptions, Decomposition
+    from objectspace.results.decomposition import Decomposition
+    from objectspace.results.options import DecomposeOptions
 
     options = DecomposeOptions(
         threshold=threshold,

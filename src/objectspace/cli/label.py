@@ -40,7 +40,7 @@ def label(
 
     from objectspace import load
     from objectspace.labels.labelling import Labelling
-    from objectspace.results.decomposition import DecomposeOptions
+    from objectspace.results.options import DecomposeOptions
 
     work = Labelling(place, load(model), model, DecomposeOptions(threshold, batch), wanted, seed, truths)
     with resumable():
