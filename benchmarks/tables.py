@@ -192,16 +192,17 @@ def shipped_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
     return markdown(["model", "scenes", "AP@0.5", "AP", "count error", "F1", by], rows)
 
 
+def trained(card: Card) -> list[str]:
+    """How a shipped model came to be, and its first measures: the cells with which both tables of them begin."""
+    run = [f"`{card.name}`", str(card.seed), str(card.steps), f"{card.minutes:.0f}", size_of(card)]
+    return [*run, headline(card.metrics)]
+
+
 def trained_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
     """Shipped models of scenes that are not games."""
     rows = [
         [
-            f"`{card.name}`",
-            str(card.seed),
-            str(card.steps),
-            f"{card.minutes:.0f}",
-            size_of(card),
-            headline(card.metrics),
+            *trained(card),
             headline(card.metrics, "published_"),
         ]
         for card in cards
@@ -231,12 +232,7 @@ def games_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
     header += ["F1@0.5 of what moves", "F1@0.3", "strict F1@0.5", "published rule: AP@0.5 / AP / count error"]
     rows = [
         [
-            f"`{card.name}`",
-            str(card.seed),
-            str(card.steps),
-            f"{card.minutes:.0f}",
-            size_of(card),
-            headline(card.metrics),
+            *trained(card),
             *(number(card.metrics.get(key)) for key in ("f1", "moving_f1", "f1_30", "strict_f1")),
             headline(card.metrics, "published_"),
         ]

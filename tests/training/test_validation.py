@@ -11,6 +11,7 @@ from objectspace.recipes.recipe import Recipe
 from objectspace.scene import Scene
 from objectspace.training import validation
 from objectspace.training.log import MetricsLog
+from objectspace.training.monitor import vitals
 from objectspace.training.run import RunOptions, train
 
 
@@ -18,7 +19,7 @@ def test_measures_pictures_and_watch_are_of_what_was_learned(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     learned, used = list[Scene](), dict[str, Sequence[Scene]]()
-    decompose, measure, vitals = Space.decompose_understood, validation.measure, validation.vitals
+    decompose, measure = Space.decompose_understood, validation.measure
 
     def noted(self: Space, images: Any) -> list[Scene]:
         learned[:] = decompose(self, images)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from objectspace.cli.compare_print import print_capped, print_convergence, print_latency, print_table
-from objectspace.cli.data import resumable
+from objectspace.cli.shared import resumable
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.errors import UserError
 from objectspace.io.files import check_writable, write_atomically, write_json

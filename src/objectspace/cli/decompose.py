@@ -9,7 +9,7 @@ from typing import IO, Annotated
 
 import typer
 
-from objectspace.cli.data import resumable
+from objectspace.cli.shared import resumable
 from objectspace.errors import UserError
 from objectspace.io.files import check_writable
 from objectspace.io.paths import STANDARD_INPUT, Gathered, Nothing, Source, sources

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from objectspace.cli.data import print_problems
+from objectspace.cli.shared import print_problems
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.errors import UserError
 from objectspace.io.files import check_writable, write_json

@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from objectspace.cli.data import resumable
 from objectspace.cli.decompose import gather
+from objectspace.cli.shared import resumable
 from objectspace.data.truth import truths_by_file
 from objectspace.errors import UserError
 

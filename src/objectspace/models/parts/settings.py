@@ -229,7 +229,7 @@ class MixtureConfig(ModelConfig):
     collapses = frozenset({"one-component"})
 
     if TYPE_CHECKING:  # each model has the field at a place and with a default of its own
-        components: int
+        components: int = 1
 
     @classmethod
     def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
