@@ -27,10 +27,9 @@ import torch
 from benchmarks.pieces import WHOLE, Piece, pieces_of
 from objectspace.compare.machine import machine
 from objectspace.data.dataset import Dataset
-from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError, unknown
 from objectspace.evaluation.evaluate import evaluate
-from objectspace.io.files import write_atomically
+from objectspace.io.files import read_json, write_atomically, write_json
 from objectspace.models import load
 from objectspace.models.parts.grid import GridModel
 from objectspace.recipes import files as recipe_files

@@ -77,10 +77,15 @@ def pieces_of(recipe: Recipe) -> dict[str, Piece]:
         Piece("giving way", "cells with one box both stay", ("model.foreground.give_way=0",)),
         Piece("margin", "a glimpse ends where its box does", ("model.foreground.margin=0",)),
         Piece("stills", "components in place of stills", plain if getattr(background, "stills", 0) else ()),
-        Piece("evidence", "every cell above one half is an object; no second look either", decompose={"price": None}),
+        Piece(
+            "evidence",
+            "every cell above one half is an object; no second look and no leftovers either",
+            decompose={"price": None},
+        ),
+        Piece("leftovers", "what is found and cannot be drawn is no object", decompose={"leftovers": False}),
         Piece(
             "second look",
-            "neither what is left unexplained nor an object's outline is looked at again",
+            "neither what is left unexplained nor an object's outline is looked at again; no leftovers either",
             decompose={"second_look": False},
         ),
     )

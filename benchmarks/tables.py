@@ -29,7 +29,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -37,6 +37,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from objectspace.errors import UserError
+from objectspace.io.keys import by_new_names
 from objectspace.models.card import Card, shipped
 from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
@@ -85,11 +86,12 @@ def read_measurements(folder: Path = MEASUREMENTS) -> list[Measurement]:
     runs = []
     for path in sorted(folder.glob("*.json")):
         try:
-            runs.append(TypeAdapter(Measurement).validate_json(path.read_text(encoding="utf-8")))
+            run = TypeAdapter(Measurement).validate_json(path.read_text(encoding="utf-8"))
         except ValidationError as error:
             wrong = error.errors()[0]
             where = ".".join(str(part) for part in wrong["loc"])
             raise UserError(f"{path} is no measurement: {where}: {wrong['msg']}") from error
+        runs.append(replace(run, metrics=by_new_names(run.metrics)))
     return sorted(runs, key=lambda run: (run.recipe, run.seed, run.note))
 
 
@@ -116,7 +118,7 @@ def measurement_of(
         test_seed=test_seed,
         measured_on=on or "",
         failed_starts=len(summary["failed_starts"]),
-        metrics=_plain(measured.get("metrics", measured)),
+        metrics=_plain(by_new_names(measured.get("metrics", measured))),
         note=note,
     )
 
@@ -190,16 +192,17 @@ def shipped_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
     return markdown(["model", "scenes", "AP@0.5", "AP", "count error", "F1", by], rows)
 
 
+def trained(card: Card) -> list[str]:
+    """How a shipped model came to be, and its first measures: the cells with which both tables of them begin."""
+    run = [f"`{card.name}`", str(card.seed), str(card.steps), f"{card.minutes:.0f}", size_of(card)]
+    return [*run, headline(card.metrics)]
+
+
 def trained_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
     """Shipped models of scenes that are not games."""
     rows = [
         [
-            f"`{card.name}`",
-            str(card.seed),
-            str(card.steps),
-            f"{card.minutes:.0f}",
-            size_of(card),
-            headline(card.metrics),
+            *trained(card),
             headline(card.metrics, "published_"),
         ]
         for card in cards
@@ -211,7 +214,7 @@ def trained_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
 
 def masks_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
     """The field's other measures of the same models."""
-    header = ["model", "COCO AP@0.5 / AP", "F1", "fg ARI", "ARI", "mIoU", "mBO", "background mIoU", "MSE"]
+    header = ["model", "COCO AP@0.5 / AP", "F1", "fg ARI", "ARI", "mIoU", "mBO", "background mIoU", "squared error"]
     rows = []
     for card in cards:
         if not is_game(card):
@@ -219,7 +222,7 @@ def masks_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
             coco = f"{number(values.get('coco_ap50'))} / {number(values.get('coco_ap'))}"
             masks = [number(values.get(key)) for key in ("f1", "fg_ari", "ari", "miou", "mbo", "background_miou")]
             wrong = f"{number(values.get('undercount'), 0)} / {number(values.get('overcount'), 0)}"
-            rows.append([f"`{card.name}`", coco, *masks, number(values.get("mse"), 0), wrong])
+            rows.append([f"`{card.name}`", coco, *masks, number(values.get("squared_error"), 0), wrong])
     return markdown([*header, "images with too few / too many"], rows)
 
 
@@ -229,12 +232,7 @@ def games_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
     header += ["F1@0.5 of what moves", "F1@0.3", "strict F1@0.5", "published rule: AP@0.5 / AP / count error"]
     rows = [
         [
-            f"`{card.name}`",
-            str(card.seed),
-            str(card.steps),
-            f"{card.minutes:.0f}",
-            size_of(card),
-            headline(card.metrics),
+            *trained(card),
             *(number(card.metrics.get(key)) for key in ("f1", "moving_f1", "f1_30", "strict_f1")),
             headline(card.metrics, "published_"),
         ]

@@ -19,7 +19,8 @@ a row already come first).
 grey or shrunken observations, render gives the colours that a model was trained on. The whole frame is scaled to the
 model's size as `objectspace data atari` scales it; `prepare` replaces that, for data made in another way.
 
-Only boxes, masks and latents are computed: no background, no pictures.
+Only boxes, masks and latents are computed: no background, no pictures. What was found and not understood has a row like
+every other object; which ones these are is in `scene`.
 """
 
 from collections.abc import Callable

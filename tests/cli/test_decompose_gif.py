@@ -49,7 +49,7 @@ def test_a_gif_becomes_a_gif_and_a_second_run_draws_it_without_the_model(run, mo
     run(*command, "boxes.gif", "--scale", 1)
     assert len(read("boxes.gif")) == COUNT
     assert read("boxes.gif")[0].shape == (32, 40, 3)
-    monkeypatch.setattr("objectspace.results.decomposition.Source.frames", None)
+    monkeypatch.setattr("objectspace.io.paths.Source.frames", None)
     run(*command, "half.gif", "--scale", 0.5)
     assert [picture.shape for picture in read("half.gif")] == [(16, 20, 3)] * COUNT
 

@@ -22,8 +22,8 @@ from objectspace.models.genesis import GenesisConfig
 from oracle.small import small_config
 
 KEYS = (
-    "ap50 ap count_error accuracy overcount undercount mse coco_ap50 coco_ap fg_ari ari miou mbo precision recall f1 "
-    "images objects seconds model data split"
+    "ap50 ap count_error accuracy overcount undercount squared_error coco_ap50 coco_ap fg_ari ari miou mbo "
+    "precision recall f1 images objects seconds model data split"
 )
 
 
@@ -63,7 +63,7 @@ def test_it_measures_prints_and_writes(sprites: Path, model: Path, tmp_path: Pat
     assert "10/11 = 0.909" in done.stdout
     assert "visible" in done.stdout
     assert "projected" in done.stdout
-    assert f"{numbers['mse']:.3f}" in done.stdout
+    assert f"{numbers['squared_error']:.3f}" in done.stdout
     assert "20/20" in done.stderr, "progress"
 
 
@@ -79,7 +79,7 @@ def test_the_numbers_are_those_of_the_models_scenes(sprites: Path, model: Path, 
     assert numbers["projected_ap50"] == pytest.approx(paper_ap(*projected, 0.5), abs=1e-9)
     assert numbers["count_error"] == pytest.approx(count_errors(*visible).error_rate)
     errors = [np.square(dataset.images[n] / 255 - scene.reconstruction / 255).sum() for n, scene in enumerate(scenes)]
-    assert numbers["mse"] == pytest.approx(np.mean(errors))
+    assert numbers["squared_error"] == pytest.approx(np.mean(errors))
 
 
 def test_the_published_rule_stands_beside_ours_and_alone(sprites: Path, model: Path, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_the_published_rule_stands_beside_ours_and_alone(sprites: Path, model: P
     expected = count_errors(predictions, [dataset.boxes(number) for number in range(20)]).error_rate
     assert ours["published_count_error"] == published["published_count_error"] == pytest.approx(expected)
     assert ours["published_predicted"] > ours["predicted"], "duplicates are counted"
-    assert (published["ap50"], published["mse"], published["rule"]) == (None, None, "published")
+    assert (published["ap50"], published["squared_error"], published["rule"]) == (None, None, "published")
     assert "published" in both.stdout
     assert "visible" in both.stdout
     assert "visible" not in alone.stdout
@@ -152,7 +152,7 @@ def test_pictures_without_truth_of_mixed_sizes_give_the_pixel_error(
         Image.new("RGB", (20 + number, 30), (50, 60, 70)).save(tmp_path / "set" / "test" / "images" / f"{number}.png")
     evaluate(tmp_path / "set", str(model), "test", tmp_path / "numbers.json", limit=99)
     numbers = json.loads((tmp_path / "numbers.json").read_text())
-    assert numbers["mse"] > 0
+    assert numbers["squared_error"] > 0
     assert (numbers["images"], numbers["objects"]) == (3, 0)
     assert [numbers[key] for key in ("ap50", "projected_ap", "coco_ap", "ari", "recall", "accuracy")] == [None] * 6
     said = capsys.readouterr().out

@@ -106,6 +106,9 @@ def test_a_comparison_that_an_earlier_version_began_goes_on(runs, trial) -> None
     race(runs[:1], replace(trial, turns=1), lambda _: None)
     content = json.loads(runs[0].measured.read_text())
     content["recipe"] = content["recipe"].replace("validate_every", "look_every")
+    content["looks"] = [
+        {("mse" if key == "squared_error" else key): each[key] for key in each} for each in content["looks"]
+    ]
     runs[0].measured.write_text(json.dumps(content))
     (curve,) = race(runs[:1], trial, lambda _: None)
     assert len(curve.validations) == 3

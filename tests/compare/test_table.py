@@ -23,7 +23,7 @@ def trained(name: str, group: str = "g", seed: int = 0, **rest: object) -> Train
 
 
 def entry(ap50: float | None, name: str = "a", **rest: object) -> MeasuredModel:
-    numbers = {"ap50": ap50, "projected_ap50": 0.25, "count_error": 0.125, "mse": 12.34}
+    numbers = {"ap50": ap50, "projected_ap50": 0.25, "count_error": 0.125, "squared_error": 12.34}
     return MeasuredModel(trained(name, **rest), "rooms", numbers)
 
 
@@ -37,7 +37,13 @@ def test_runs_that_differ_in_their_seed_become_a_row_with_mean_and_deviation() -
 
 
 def test_by_the_published_rule_the_count_is_another_too() -> None:
-    numbers = {"ap50": 0.9, "count_error": 0.05, "published_ap50": 0.8, "published_count_error": 0.2, "mse": 3.0}
+    numbers = {
+        "ap50": 0.9,
+        "count_error": 0.05,
+        "published_ap50": 0.8,
+        "published_count_error": 0.2,
+        "squared_error": 3.0,
+    }
     (row,) = rows_of([MeasuredModel(trained("a"), "rooms", numbers)])
     assert cells(row, "published")[3:6] == ["0.800", "-", "0.200"]
     assert cells(row, "published")[-1] == "3.0"

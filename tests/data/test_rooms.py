@@ -19,10 +19,10 @@ from objectspace.data.rooms.render import FIRST_SOLID, FLOOR, SKY, WALL, rendere
 from objectspace.data.rooms.truth import all_drawn, all_visible
 from objectspace.data.rooms.view import Camera, Outline, Solid, outlines
 from objectspace.data.sample import Sample
-from objectspace.data.store import read_json
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.io.files import read_json
 
 
 @pytest.fixture(scope="module", params=["small", "large"])

@@ -18,8 +18,8 @@ from objectspace.scene import Object, Scene
 from objectspace.training.validation import measure
 
 KEYS = (
-    "ap50 ap count_error accuracy overcount undercount mse coco_ap50 coco_ap fg_ari ari miou mbo precision recall f1 "
-    "images objects seconds"
+    "ap50 ap count_error accuracy overcount undercount squared_error coco_ap50 coco_ap fg_ari ari miou mbo "
+    "precision recall f1 images objects seconds"
 )
 PERFECT = "ap50 ap coco_ap50 coco_ap precision recall f1 f1_30 accuracy fg_ari ari miou mbo background_miou"
 PAIRED = "ap50 ap coco_ap50 coco_ap precision recall f1 f1_30 recall_by_category"
@@ -61,7 +61,7 @@ def test_perfect_scenes_have_perfect_scores() -> None:
     assert {f"projected_{key}" for key in PAIRED.split()} <= content.keys()
     for key in PERFECT.split():
         assert content[key] == 1, key
-    for key in ("count_error", "overcount", "undercount", "mse", "empty_images"):
+    for key in ("count_error", "overcount", "undercount", "squared_error", "empty_images"):
         assert content[key] == 0, key
     assert (content["images"], content["objects"], content["mask_images"]) == (3, 6, 3)
     assert content["recall_by_category"] == {"ball": 1, "cube": 1}
@@ -171,7 +171,7 @@ def test_scenes_are_forgotten_once_seen() -> None:
 
 def test_a_report_never_holds_a_nan() -> None:
     for value in (math.nan, math.inf):
-        with pytest.raises(ValueError, match="mse is"):
+        with pytest.raises(ValueError, match="squared_error is"):
             Report(1, 1, 1, 0.1, 0.5, squared_error=value).to_dict()
 
 
@@ -217,7 +217,7 @@ def test_training_looks_with_the_same_eyes(sprites: Path) -> None:
         for index in [3, *range(1, 12)]
     ]
     report, seen = evaluate(scenes, dataset, published=scenes), measure(scenes, dataset, scenes)
-    assert seen["val_mse"] == report.squared_error
+    assert seen["val_squared_error"] == report.squared_error
     assert (seen["val_ap50"], seen["val_projected_ap"]) == (report.visible.ap50, report.projected.ap)
     assert seen["val_count_error"] == report.count_error
     assert seen["val_published_ap"] == report.published.boxes.ap

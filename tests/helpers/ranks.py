@@ -18,7 +18,7 @@ from objectspace.data.sampler import Sampler
 from objectspace.errors import UserError
 from objectspace.recipes.files import build, load
 from objectspace.recipes.recipe import Recipe
-from objectspace.training import loop, run
+from objectspace.training import batches, loop, run
 from objectspace.training.distributed import connect, share_of
 from objectspace.training.monitor import ADVICE, Watch
 from objectspace.training.run import RunOptions, train
@@ -35,7 +35,7 @@ def gradients(recipe: Recipe, data: Path, out: Path) -> dict[str, torch.Tensor]:
     start.objective.eval()
     processes = fabric.world_size
     sampler = Sampler(len(start.train), share_of(recipe.training.batch, processes), 0, processes)
-    images = loop.to_images(start.train, sampler, 0, fabric)
+    images = batches.to_images(start.train, sampler, 0, fabric)
     take_step(fabric, start.objective, start.optimisers, images, 0, None, clip=float("inf"))
     found = {name: value.grad for name, value in start.model.named_parameters()}
     return {name: value.contiguous() for name, value in found.items() if value is not None}

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from helpers.learning import learn
 from objectspace.config import Anneal
 from objectspace.data.sprites import SpritesSource
 from objectspace.evaluation.boxes import paper_ap
@@ -47,21 +48,8 @@ def test_three_hundred_steps_find_the_sprites() -> None:
     training = [sample for unit in range(16) for sample in SPRITES.make("train", "", unit)]
     held_out = SPRITES.make("test", "", 0)
     images = torch.stack([torch.from_numpy(sample.image) for sample in training]).permute(0, 3, 1, 2)
-    model = Space.create(MODEL, ANNEAL, seed=0).train()
-    groups = model.parameter_groups()
-    optimisers = [torch.optim.Adam(groups["foreground"], 1e-3), torch.optim.Adam(groups["background"], 3e-3)]
-    generator = torch.Generator().manual_seed(0)
-    losses = []
-    for step in range(STEPS):
-        batch = images[torch.randint(len(images), (BATCH,), generator=generator)].float() / 255
-        loss = model(batch, ANNEAL.at(step), generator=generator).loss.mean()
-        for optimiser in optimisers:
-            optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for optimiser in optimisers:
-            optimiser.step()
-        losses.append(float(loss.detach()))
+    model = Space.create(MODEL, ANNEAL, seed=0)
+    losses = learn(model, ANNEAL, images, STEPS, BATCH)
     assert sum(losses[-20:]) < sum(losses[:20])
     scenes = model.decompose([sample.image for sample in held_out], price=None)
     predictions = [(scene.whole_boxes, scene.scores) for scene in scenes]  # what is drawn: not worth its price yet

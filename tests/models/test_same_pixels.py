@@ -20,7 +20,7 @@ from objectspace.io.images import read_image
 from objectspace.io.paths import Source
 from objectspace.models import SceneModel, create
 from objectspace.models.inputs import prepare
-from objectspace.training.loop import to_images
+from objectspace.training.batches import to_images
 from oracle.mixtures import small_genesis
 from oracle.small import small_config
 

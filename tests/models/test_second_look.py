@@ -10,6 +10,7 @@ from torch import Tensor
 from objectspace.models import Space
 from objectspace.models.parts import leftovers, scenes, second_look, worth
 from objectspace.models.parts.drawing import Drawables
+from objectspace.models.parts.found import Wanted
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.ops import geometry
 from objectspace.ops.distributions import Gaussian
@@ -94,6 +95,14 @@ def test_leftovers_are_left_out_on_request(model):
     assert boxes(model, image, second_look=False) == [[]]
 
 
+def test_what_was_learned_is_listed_and_drawn_without_leftovers(model):
+    [learned] = model.decompose_understood([painted((4, 5, 12, 12, BLUE), (20, 18, 27, 27, RED))])
+    [alone] = model.decompose([painted((20, 18, 27, 27, RED))])
+    assert [item.box for item in learned.objects] == [item.box for item in alone.objects]
+    for name in ("reconstruction", "foreground", "alpha", "background"):
+        np.testing.assert_array_equal(getattr(learned, name), getattr(alone, name))
+
+
 def test_the_published_rule_no_price_and_old_models_know_no_leftovers(model):
     image = painted((4, 5, 12, 12, BLUE))
     assert boxes(model, image) == [[[4, 5, 12, 12]]]
@@ -154,7 +163,7 @@ def test_leftovers_have_the_pixels_that_no_other_object_has(model):
         mask = np.zeros((SIDE, SIDE), np.bool_)
         mask[5:13, 4:x1] = True
         other = Object((4, 5, x1, 13), (4, 5, x1, 13), mask=mask)
-        [objects], which = scenes._leftovers(model, found, [(other,)], (SIDE, SIDE), scenes.Wanted(pictures=False))
+        [objects], which = scenes._leftovers(model, found, [(other,)], (SIDE, SIDE), Wanted(pictures=False))
         assert len(which) == len(objects)
         assert not any((item.mask & mask).any() for item in objects)
         return [item.box for item in objects]

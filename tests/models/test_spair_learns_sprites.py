@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from helpers.learning import learn
 from objectspace.config import Anneal
 from objectspace.data.sprites import SpritesSource
-from objectspace.models import SceneModel, create
-from objectspace.models.spair import SequentialConfig, SpairConfig, SpairPConfig
+from objectspace.models import create
+from objectspace.models.spair import SequentialModel, SpairConfig, SpairPConfig
 
 NETS = {
     "glimpse": 8,
@@ -49,31 +50,14 @@ def sprite_images(side: int) -> Tensor:
     return torch.stack([torch.from_numpy(sample.image) for sample in samples]).permute(0, 3, 1, 2)
 
 
-def learn(config: SequentialConfig, images: Tensor, steps: int, batch: int) -> tuple[SceneModel, list[float]]:
-    model = create(config, ANNEAL, seed=0).train()
-    groups = model.parameter_groups()
-    optimisers = [torch.optim.Adam(groups["foreground"], 1e-3), torch.optim.Adam(groups["background"], 3e-3)]
-    generator = torch.Generator().manual_seed(0)
-    losses = []
-    for step in range(steps):
-        pixels = images[torch.randint(len(images), (batch,), generator=generator)].float() / 255
-        loss = model(pixels, ANNEAL.at(step), generator=generator).loss.mean()
-        for optimiser in optimisers:
-            optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        for optimiser in optimisers:
-            optimiser.step()
-        losses.append(float(loss.detach()))
-    return model, losses
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(MODELS))
 def test_a_hundred_and_thirty_steps_lower_the_loss_and_find_objects(kind: str) -> None:
     config = MODELS[kind]
     images = sprite_images(config.image_size[0])
-    model, losses = learn(config, images, steps=130, batch=16)
+    model = create(config, ANNEAL, seed=0)
+    assert isinstance(model, SequentialModel)
+    losses = learn(model, ANNEAL, images, steps=130, batch=16)
     assert sum(losses[-20:]) < sum(losses[:20])
     prices: list[dict[str, Any]] = [{"price": None}, {}]
     present, worthy = (

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from objectspace.config import Stage
 from objectspace.models.parts.cells import Chosen, choose, explore
-from objectspace.models.parts.grid import GridModel, GridOutput, flattered, teach_presence
+from objectspace.models.parts.grid import GridModel, GridOutput
+from objectspace.models.parts.teaching import flattered, teach_presence
 from objectspace.models.parts.warm import Missed
 from objectspace.ops.mixtures import gaussian_log_density
 from oracle.small import small_config, small_model
@@ -175,7 +176,7 @@ def test_what_gives_way_learns_nothing():
 def test_what_is_explained_is_drawn_perfectly_and_the_rest_stays(sigma, unknown):
     off = torch.linspace(-1, 1, 2 * 5 * 7).view(2, 1, 5, 7) * torch.tensor([0.0, 0.5, 1.0])[:, None, None]
     behind = gaussian_log_density(off, 0.0, sigma)  # from far off through exact to far off again
-    found = flattered(behind, sigma, unknown)
+    found = flattered(behind, sigma, unknown, 3)
     explained = (1 - unknown) * behind.sum(1).exp() > unknown
     assert 0 < explained.sum() < explained.numel()
     assert found.shape == behind.shape
@@ -186,9 +187,15 @@ def test_what_is_explained_is_drawn_perfectly_and_the_rest_stays(sigma, unknown)
 
 def test_what_is_drawn_perfectly_or_unexplained_is_not_flattered():
     exact = gaussian_log_density(torch.zeros(1, 3, 2, 2), 0.0, 0.1)
-    torch.testing.assert_close(flattered(exact, 0.1, 0.1), exact)
+    torch.testing.assert_close(flattered(exact, 0.1, 0.1, 3), exact)
     lost = gaussian_log_density(torch.ones(1, 3, 2, 2), 0.0, 0.1)
-    assert torch.equal(flattered(lost, 0.1, 0.1), lost)
+    assert torch.equal(flattered(lost, 0.1, 0.1, 3), lost)
+
+
+def test_whole_pixels_are_flattered_as_their_channels_are():
+    behind = gaussian_log_density(torch.linspace(-1, 1, 60).view(1, 3, 4, 5), 0.0, 0.1)
+    whole = flattered(behind.sum(1, keepdim=True), 0.1, 0.1, 3)
+    torch.testing.assert_close(whole[:, 0], flattered(behind, 0.1, 0.1, 3).sum(1))
 
 
 @pytest.mark.parametrize(

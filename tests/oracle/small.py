@@ -102,3 +102,7 @@ def weighed_and_taught(output: GridOutput) -> dict[str, Tensor]:
         "weighed": torch.ones_like(cells, dtype=torch.bool) if chosen.mask is None else chosen.mask,
         "taught": output.penalties.get("presence_by_evidence", nothing),
     }
+
+
+def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
+    return torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)

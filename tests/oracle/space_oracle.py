@@ -398,10 +398,11 @@ def decode_masks(model: Space, latents: list[Tensor]) -> list[Tensor]:
 def seen_colour(image: Tensor, mask: Tensor) -> Tensor:
     """The colour (C,) that a mask (H, W) sees most of in an image (C, H, W), pixel by pixel."""
     pixels = [(image[:, y, x], mask[y, x] + 1e-6) for y in range(mask.shape[0]) for x in range(mask.shape[1])]
-    colour = sum(weight * pixel for pixel, weight in pixels) / sum(weight for _, weight in pixels)
+    colours, weights = (torch.stack(each) for each in zip(*pixels, strict=True))  # (HW, C), (HW,)
+    colour = (weights[:, None] * colours).sum(0) / weights.sum()
     for _ in range(3):
-        near = [weight * torch.exp(-((pixel - colour) ** 2).sum() / (2 * 0.25**2)) for pixel, weight in pixels]
-        colour = sum(weight * pixel for (pixel, _), weight in zip(pixels, near, strict=True)) / sum(near)
+        near = torch.stack([w * torch.exp(-((pixel - colour) ** 2).sum() / (2 * 0.25**2)) for pixel, w in pixels])
+        colour = (near[:, None] * colours).sum(0) / near.sum()
     return colour
 
 

@@ -14,7 +14,7 @@ from objectspace.models.parts.grid import GridModel, GridOutput
 from oracle import space_oracle
 from oracle import test_space_equals_oracle as for_space
 from oracle import test_spair_equals_oracle as for_spair
-from oracle.small import small_config, small_model
+from oracle.small import random_images, small_config, small_model
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
@@ -70,7 +70,7 @@ def small(kind: str, grid: tuple[int, int] = (2, 2), seed: int = 0, **foreground
 
 def images(count: int = 2, size: tuple[int, int] = (32, 32), seed: int = 1) -> Tensor:
     """Noise, half of it faint: a background can explain some of it."""
-    pictures = for_space.random_images(count, size, seed)
+    pictures = random_images(count, size, seed)
     pictures[:, :, : size[0] // 2] = 0.5 + 0.1 * (pictures[:, :, : size[0] // 2] - 0.5)
     return pictures
 
@@ -192,9 +192,9 @@ def test_patches():
 def test_stills(background, stage, training):
     model = small_model(small_config(grid=(2, 2), background=background))
     with torch.no_grad():
-        model.background.pictures.copy_(for_space.random_images(background["stills"], (32, 32), 8))
+        model.background.pictures.copy_(random_images(background["stills"], (32, 32), 8))
     pictures = images(3)
-    pictures[1:] = (model.background.pictures[-1] + 0.05 * for_space.random_images(2, (32, 32), 9)).detach()
+    pictures[1:] = (model.background.pictures[-1] + 0.05 * random_images(2, (32, 32), 9)).detach()
     output = assert_equal(model.train(training), pictures, stage, sample=training, seed=7)
     assert (output.kl["still"] == torch.tensor(background["stills"], dtype=torch.float64).log()).all()
     assert (output.kl.keys() >= {"mask", "component"}) == (background.get("components", 3) > 0)

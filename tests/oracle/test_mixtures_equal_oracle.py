@@ -11,8 +11,8 @@ from torch import Tensor
 from objectspace.models import SceneModel
 from objectspace.models.parts.mixture import MixtureOutput
 from oracle import mixtures
+from oracle.agreement import assert_same
 from oracle.mixtures import small_genesis, small_iodine, small_mixture
-from oracle.small import named
 
 
 @pytest.fixture(autouse=True)
@@ -38,15 +38,7 @@ def assert_equal(model: SceneModel, slow: Callable[..., dict[str, Tensor]], imag
     slow_model = copy.deepcopy(model)
     output = model(images, sample=noise is not None, generator=torch.Generator().manual_seed(7))
     fast, expected = values(output), slow(slow_model, images, noise)
-    assert fast.keys() == expected.keys()
-    for name, value in expected.items():
-        torch.testing.assert_close(fast[name], value, rtol=1e-9, atol=1e-9, msg=named(name))
-    fast["loss"].mean().backward()
-    expected["loss"].mean().backward()
-    for (name, left), right in zip(model.named_parameters(), slow_model.parameters(), strict=True):
-        given = torch.zeros_like(left) if left.grad is None else left.grad
-        wanted = torch.zeros_like(right) if right.grad is None else right.grad
-        torch.testing.assert_close(given, wanted, rtol=1e-7, atol=1e-7, msg=named(f"gradient of {name}"))
+    assert_same(fast, expected, model, slow_model)
 
 
 def pictures(count: int, size: tuple[int, int]) -> Tensor:

@@ -12,12 +12,13 @@ from objectspace.models.parts.background import BackgroundOutput
 from objectspace.models.parts.grid import GridOutput
 from objectspace.models.space import Space
 from oracle import space_oracle
+from oracle.agreement import assert_same
 from oracle.choices import balanced
 from oracle.small import (
     kept_cells,
     looks_behind_first,
-    named,
     present_cells,
+    random_images,
     small_config,
     small_model,
     turns_of,
@@ -60,18 +61,7 @@ def assert_equal_in_values_and_gradients(
     noise, kept, turns = draw_noise(model, output, stage, sample, seed)
     chosen = present_cells(output.foreground.objects.chosen)
     slow = space_oracle.space(slow_model, images, stage, chosen, noise, kept, turns)
-    assert fast.keys() == slow.keys()
-    for name, value in slow.items():
-        assert fast[name].shape == value.shape, name
-        torch.testing.assert_close(fast[name], value, rtol=1e-9, atol=1e-9, msg=named(name))
-    fast["loss"].mean().backward()
-    slow["loss"].mean().backward()
-    for (name, left), right in zip(model.named_parameters(), slow_model.parameters(), strict=True):
-        given = torch.zeros_like(left) if left.grad is None else left.grad
-        expected = torch.zeros_like(right) if right.grad is None else right.grad
-        torch.testing.assert_close(given, expected, rtol=1e-7, atol=1e-7, msg=named(f"gradient of {name}"))
-    for (name, buffer), other in zip(model.named_buffers(), slow_model.buffers(), strict=True):
-        torch.testing.assert_close(buffer, other, rtol=1e-9, atol=1e-9, msg=named(name))
+    assert_same(fast, slow, model, slow_model)
     return output
 
 
@@ -110,10 +100,6 @@ def draw_noise(
         return None, kept, turns
     noise["what"] = normal(len(objects.where), model.config.foreground.what_dim)
     return noise | ({} if first else behind()), kept, turns
-
-
-def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
-    return torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 CHOICES = {

@@ -11,8 +11,9 @@ from objectspace.models.parts.grid import GridOutput
 from objectspace.models.parts.single import SingleOutput
 from objectspace.models.spair import SequentialModel
 from oracle import spair_oracle
+from oracle.agreement import assert_same
 from oracle.choices import balanced
-from oracle.small import kept_cells, looks_behind_first, named, present_cells, turns_of, weighed_and_taught
+from oracle.small import kept_cells, looks_behind_first, present_cells, random_images, turns_of, weighed_and_taught
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
@@ -84,23 +85,8 @@ def assert_equal_in_values_and_gradients(
     assert torch.equal(output.target, images)
     chosen = present_cells(output.foreground.objects.chosen)
     slow = spair_oracle.spair(slow_model, images, stage, chosen, noise, kept, turns)
-    assert fast.keys() == slow.keys()
-    for name, value in slow.items():
-        assert fast[name].shape == value.shape, name
-        torch.testing.assert_close(fast[name], value, rtol=1e-9, atol=1e-9, msg=named(name))
-    fast["loss"].mean().backward()
-    slow["loss"].mean().backward()
-    for (name, left), right in zip(model.named_parameters(), slow_model.parameters(), strict=True):
-        given = torch.zeros_like(left) if left.grad is None else left.grad
-        expected = torch.zeros_like(right) if right.grad is None else right.grad
-        torch.testing.assert_close(given, expected, rtol=1e-7, atol=1e-7, msg=named(f"gradient of {name}"))
-    for (name, buffer), other in zip(model.named_buffers(), slow_model.buffers(), strict=True):
-        torch.testing.assert_close(buffer, other, rtol=1e-9, atol=1e-9, msg=named(name))
+    assert_same(fast, slow, model, slow_model)
     return output
-
-
-def random_images(count: int, size: tuple[int, int], seed: int) -> Tensor:
-    return torch.rand(count, 3, *size, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 CHOICES = {

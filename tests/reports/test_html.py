@@ -199,7 +199,7 @@ def test_metrics_stand_in_a_table_with_their_meaning(tmp_path: Path) -> None:
         "recall": ["0.500", ""],
         "overcount": ["1", ""],
         "ARI": ["–", ""],
-        "pixel MSE": ["0.0021", ""],
+        "squared error": ["0.0021", ""],
     }
     assert all(meaning for *_, meaning in rows)
     assert "10/11 = 0.909" in rows[0][2]

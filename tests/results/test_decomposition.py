@@ -15,8 +15,10 @@ from objectspace.errors import UserError
 from objectspace.io.files import write_atomically
 from objectspace.io.paths import Source, sources
 from objectspace.models import create
-from objectspace.results import decomposition
-from objectspace.results.decomposition import DecomposeOptions, Decomposition, bare
+from objectspace.results import decomposition, directory
+from objectspace.results.decomposition import Decomposition
+from objectspace.results.directory import Summary, bare
+from objectspace.results.options import DecomposeOptions
 from objectspace.scene import Object, Scene
 from oracle.mixtures import small_genesis, small_iodine
 from oracle.small import small_config, small_model
@@ -41,7 +43,7 @@ class Finder:
         return Scene(height, width, (Object((0, 0, width, height), (0, 0, width, height), mask=mask),))
 
 
-def run(folder: Path, out: Path, **options: Any) -> decomposition.Summary:
+def run(folder: Path, out: Path, **options: Any) -> Summary:
     plain = {"overlays": False, "report_images": 0, "batch": 4} | options
     work = Decomposition(out, Finder(), "finder", DecomposeOptions(**plain))
     return work.run(sources([str(folder)], out), None, lambda _: None)
@@ -78,7 +80,7 @@ def test_no_more_than_a_batch_is_ever_held(tmp_path, monkeypatch):
 
 
 def test_a_batch_of_large_images_is_done_before_it_is_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(decomposition, "LARGEST_BATCH", 24)
+    monkeypatch.setattr(directory, "LARGEST_BATCH", 24)
     sizes = []
 
     def noted(self, images, *_, **__):

@@ -127,13 +127,29 @@ def test_latents_load_with_the_library(some, tmp_path):
     assert np.array_equal(tensors["evidence"], np.array([100, np.nan, 100], np.float32), equal_nan=True)
 
 
-def test_what_is_not_understood_says_so_in_coco(tmp_path):
+def half_understood() -> Record:
     known, strange = scene_of((2, 3, 10, 9)).objects[0], scene_of((20, 5, 40, 20)).objects[0]
-    scene = Scene(20, 40, (known, replace(strange, understood=False)))
-    write_coco(tmp_path / "annotations.json", [record(1, scene)], {})
+    return record(1, Scene(20, 40, (known, replace(strange, understood=False))))
+
+
+def test_what_is_not_understood_says_so_in_coco(tmp_path):
+    write_coco(tmp_path / "annotations.json", [half_understood()], {})
     annotations = json.loads((tmp_path / "annotations.json").read_text())["annotations"]
     assert [item.get("understood", True) for item in annotations] == [True, False]
     assert "understood" not in annotations[0]
+
+
+def test_what_is_not_understood_says_so_in_every_other_format(tmp_path):
+    both = [half_understood()]
+    write_counts(tmp_path / "c.csv", both)
+    [row] = csv.DictReader(io.StringIO((tmp_path / "c.csv").read_text()))
+    assert (row["objects"], row["understood"]) == ("2", "1")
+    write_latents(tmp_path / "l.safetensors", both, "m")
+    assert load_file(tmp_path / "l.safetensors")["understood"].tolist() == [True, False]
+    write_label_studio(tmp_path / "s.json", both, "m")
+    [task] = json.loads((tmp_path / "s.json").read_text())
+    regions = task["predictions"][0]["result"]
+    assert [item.get("meta") for item in regions] == [None, {"text": ["not understood"]}]
 
 
 def test_objects_noted_before_there_was_evidence_can_be_read():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from objectspace.training.leftover import ground_share
+from objectspace.training.ground import ground_share
 
 
 def scene() -> tuple[np.ndarray, np.ndarray]:

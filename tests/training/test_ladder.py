@@ -23,7 +23,7 @@ from objectspace.models.space import SpaceConfig
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import ladder, loop
-from objectspace.training.leftover import compact_regions
+from objectspace.training.ground import compact_regions
 from objectspace.training.run import RunOptions, train
 from objectspace.training.rungs import rungs
 from objectspace.training.step import take_step

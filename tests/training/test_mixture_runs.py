@@ -14,7 +14,7 @@ from objectspace.models import Genesis, load
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.scene import Component, Scene
-from objectspace.training import loop
+from objectspace.training import batches, loop
 from objectspace.training.monitor import PATIENCE, Watch, vitals
 from objectspace.training.run import RunOptions, train
 from objectspace.training.step import take_step
@@ -45,7 +45,9 @@ def test_a_resumed_run_ends_with_the_same_bits(
     summary = train(recipe, RunOptions(sprites, whole), QUIET)
     assert (summary["ended"], summary["state"]["skipped"]) == ("finished", 0)
     lines = [json.loads(line) for line in (whole / "metrics.jsonl").read_text().splitlines()]
-    assert {"val_ap50", "val_mse", "val_objects", "loss", "mse", "objects"} <= {key for line in lines for key in line}
+    assert {"val_ap50", "val_squared_error", "val_objects", "loss", "squared_error", "objects"} <= {
+        key for line in lines for key in line
+    }
     assert (whole / "latest.png").exists()
 
     def dying(*arguments: Any) -> Any:
@@ -71,7 +73,7 @@ def test_a_skipped_step_leaves_the_weight_of_the_kl_alone(
 ) -> None:
     seen: list[dict[str, float]] = []
     content = {"model": {**MODELS["genesis"], "image_size": 32}, "training": {**TRAINING, "steps": 3}}
-    to_images, after_step = loop.to_images, Genesis.after_step
+    to_images, after_step = batches.to_images, Genesis.after_step
 
     def poisoned(dataset: Any, sampler: Any, step: int, fabric: Any) -> torch.Tensor:
         return to_images(dataset, sampler, step, fabric) * (float("nan") if step == 1 else 1.0)

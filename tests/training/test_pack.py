@@ -32,7 +32,7 @@ def test_packed_weights_are_small_and_carry_their_history(run: Path, sprites: Pa
     assert seconds > 0
     assert card.minutes == round(seconds / 60, 1)
     assert "image_size = [32, 32]" in card.recipe
-    assert {"ap50", "ap", "count_error", "mse", "projected_ap"} <= card.metrics.keys()
+    assert {"ap50", "ap", "count_error", "squared_error", "projected_ap"} <= card.metrics.keys()
     assert {"published_ap50", "published_ap", "published_count_error"} <= card.metrics.keys()
     before, after = load(run / "model"), load(tmp_path / "mine")
     for (name, old), new in zip(before.named_parameters(), after.parameters(), strict=True):

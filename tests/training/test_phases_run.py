@@ -14,7 +14,7 @@ from objectspace.models import create
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop
-from objectspace.training.leftover import ground_share
+from objectspace.training.ground import ground_share
 from objectspace.training.run import RunOptions, train
 from objectspace.training.step import Objective, take_step
 

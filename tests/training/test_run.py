@@ -9,12 +9,12 @@ import torch
 from safetensors.torch import load_file
 
 import objectspace
-from objectspace.data.store import write_json
 from objectspace.errors import UserError
+from objectspace.io.files import write_json
 from objectspace.models import create
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
-from objectspace.training import checkpoint, loop
+from objectspace.training import batches, checkpoint, loop, validation
 from objectspace.training.directory import prepare
 from objectspace.training.monitor import Vitals
 from objectspace.training.run import RunOptions, train
@@ -44,7 +44,7 @@ def test_a_run_leaves_everything_it_promises_and_the_same_weights_each_time(
     assert {path.name for path in run.iterdir()} >= {"recipe.toml", "metrics.jsonl", "latest.png", "summary.json"}
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "loss" in line] == list(range(1, 13))
-    assert {"val_ap50", "val_count_error", "val_mse"} <= {key for line in lines for key in line}
+    assert {"val_ap50", "val_count_error", "val_squared_error"} <= {key for line in lines for key in line}
     assert objectspace.load(run / "model").decompose(torch.rand(3, 50, 40))[0].width == 40
     assert any("objects" in line and "left" in line for line in said)
     first, second = weights(finished), weights(run)
@@ -133,7 +133,7 @@ def test_a_signal_during_the_last_save_is_not_lost(
 def test_steps_without_a_finite_gradient_change_nothing_and_end_the_run(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    to_images = loop.to_images
+    to_images = batches.to_images
     monkeypatch.setattr(loop, "to_images", lambda *arguments: to_images(*arguments) * float("nan"))
     with pytest.raises(UserError, match="not finite in 20 steps in a row"):
         train(changed(tiny, steps=50, validate_every=1000), RunOptions(sprites, tmp_path / "run"), QUIET)
@@ -147,7 +147,7 @@ def test_steps_without_a_finite_gradient_change_nothing_and_end_the_run(
 def test_a_skipped_step_is_counted_and_the_run_goes_on(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    to_images = loop.to_images
+    to_images = batches.to_images
 
     def poisoned(dataset, sampler, step, fabric):
         return to_images(dataset, sampler, step, fabric) * (float("nan") if step == 1 else 1.0)
@@ -162,7 +162,7 @@ def test_a_resumed_run_collapses_when_it_would_have(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = changed(tiny, steps=8, validate_every=2, watch_from=0, save_every=2)
-    monkeypatch.setattr(loop, "vitals", lambda scenes: Vitals(0.0, 0.1, 0.0, 0.5, 2))
+    monkeypatch.setattr(validation, "vitals", lambda scenes: Vitals(0.0, 0.1, 0.0, 0.5, 2))
 
     def dying(*arguments):
         if arguments[4] == 4:  # after two validations
@@ -204,7 +204,7 @@ def test_the_best_validation_is_remembered_and_nan_is_never_best(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = iter([0.2, float("nan"), 0.5, 0.1])
-    monkeypatch.setattr(loop, "measure", lambda *measured: {"val_ap": next(values)})
+    monkeypatch.setattr(validation, "measure", lambda *measured: {"val_ap": next(values)})
     summary = train(changed(tiny, steps=4, validate_every=1), RunOptions(sprites, tmp_path / "run"), QUIET)
     assert (summary["state"]["best"], summary["state"]["best_step"]) == (0.5, 3)
 

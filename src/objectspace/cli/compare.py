@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from objectspace.cli.compare_print import print_capped, print_convergence, print_latency, print_table
-from objectspace.cli.data import resumable
+from objectspace.cli.shared import resumable
 from objectspace.data.dataset import Dataset, splits_of
-from objectspace.data.store import write_json
 from objectspace.errors import UserError
-from objectspace.io.files import check_writable, write_atomically
+from objectspace.io.files import check_writable, write_atomically, write_json
 from objectspace.io.progress import Progress, duration
 
 if TYPE_CHECKING:
@@ -247,9 +246,9 @@ def _curve(curve: "Curve", targets: dict[int, float]) -> dict[str, Any]:
         "failure": curve.failure,
         "steps": 0 if final is None else final.step,
         "minutes": 0.0 if final is None else final.seconds / 60,
-        "final_mse": None if final is None else final.squared_error,
+        "final_squared_error": None if final is None else final.squared_error,
         "minutes_to_target": None if target is None else curve.minutes_to(target),
-        "target_mse": target,
+        "target_squared_error": target,
         "looks": to_json(*curve.validations),
     }
 

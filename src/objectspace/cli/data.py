@@ -1,7 +1,6 @@
 """`objectspace data`: generate, convert and look at data sets."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +9,15 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from objectspace.cli.shared import print_problems, resumable
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.generate import Made, Source, generate
 from objectspace.data.memory_map import MixedSizesError
 from objectspace.data.sample import Problem
 from objectspace.data.statistics import statistics
-from objectspace.data.store import read_json
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
+from objectspace.io.files import read_json
 
 COMMON_SIZE = 128  # at which images of different sizes are counted and drawn
 
@@ -189,12 +189,6 @@ def save_sheet(dataset: Dataset, output: Path, indices: Sequence[int], columns: 
         raise UserError(f"cannot write the picture {output}: {error}") from error
 
 
-def print_problems(problems: Sequence[Problem], prefix: str = "") -> None:
-    """List what was left out, file by file."""
-    for problem in problems:
-        typer.echo(f"left out: {prefix}{problem}", err=True)
-
-
 def _streams(train: int, val: int, test: int) -> list[Stream]:
     return [Stream("train", train), Stream("val", val), Stream("test", test)]
 
@@ -208,16 +202,6 @@ def _make(source: Source, out: Path, streams: Sequence[Stream], workers: int) ->
         print(f"{out}: {made.images} images, finished before; nothing to do")
     print_problems(made.problems)
     return made
-
-
-@contextmanager
-def resumable() -> Iterator[None]:
-    """Ctrl-C ends the work with a word on how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo("stopped; what is finished is kept, and the same command continues", err=True)
-        raise typer.Exit(130) from None
 
 
 def _open_all(data: Path) -> tuple[list[Dataset], bool]:

@@ -9,7 +9,7 @@ from typing import IO, Annotated
 
 import typer
 
-from objectspace.cli.data import resumable
+from objectspace.cli.shared import resumable
 from objectspace.errors import UserError
 from objectspace.io.files import check_writable
 from objectspace.io.paths import STANDARD_INPUT, Gathered, Nothing, Source, sources
@@ -71,7 +71,8 @@ def decompose(
     found, total = gather(paths, out)
 
     from objectspace import load
-    from objectspace.results.decomposition import DecomposeOptions, Decomposition
+    from objectspace.results.decomposition import Decomposition
+    from objectspace.results.options import DecomposeOptions
 
     options = DecomposeOptions(
         threshold=threshold,

@@ -8,11 +8,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from objectspace.cli.data import print_problems
+from objectspace.cli.shared import print_problems
 from objectspace.data.dataset import Dataset, splits_of
-from objectspace.data.store import write_json
 from objectspace.errors import UserError
-from objectspace.io.files import check_writable
+from objectspace.io.files import check_writable, write_json
 from objectspace.measuring import Rule, measure_model
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ SINGLE = {
     "miou": "mIoU",
     "mbo": "mBO",
     "background_miou": "mIoU of floor, wall, ...",
-    "mse": "squared error (sum over an image)",
+    "squared_error": "squared error (sum over an image)",
 }
 
 

@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from objectspace.cli.data import resumable
 from objectspace.cli.decompose import gather
+from objectspace.cli.shared import resumable
 from objectspace.data.truth import truths_by_file
 from objectspace.errors import UserError
 
@@ -40,7 +40,7 @@ def label(
 
     from objectspace import load
     from objectspace.labels.labelling import Labelling
-    from objectspace.results.decomposition import DecomposeOptions
+    from objectspace.results.options import DecomposeOptions
 
     work = Labelling(place, load(model), model, DecomposeOptions(threshold, batch), wanted, seed, truths)
     with resumable():

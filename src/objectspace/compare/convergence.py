@@ -7,7 +7,7 @@ does not count as training. The same command again goes on where it was stopped,
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,10 @@ import numpy as np
 from objectspace.compare.candidates import Candidate
 from objectspace.compare.machine import available_memory, is_out_of_memory, memory_limited
 from objectspace.data.dataset import Dataset, splits_of
-from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError
 from objectspace.evaluation.pixels import squared_error
+from objectspace.io.files import read_json, write_json
+from objectspace.io.keys import by_new_names
 from objectspace.models import create, load
 from objectspace.models.base import SceneModel
 from objectspace.recipes import files as recipe_files
@@ -153,7 +154,7 @@ def _reached(run: Run) -> str:
 def curve_of(run: Run) -> Curve:
     """What is known about a run."""
     known = read_json(run.measured)[ON_DISK] if run.measured.exists() else []
-    return Curve(run.candidate, tuple(Validation(each["step"], each["seconds"], each["mse"]) for each in known))
+    return Curve(run.candidate, tuple(Validation(**by_new_names(each)) for each in known))
 
 
 def targets(curves: Sequence[Curve]) -> dict[int, float]:
@@ -212,7 +213,7 @@ def _note(run: Run, trial: Trial, reached: Validation) -> None:
 
 def to_json(*validations: Validation) -> list[dict[str, float]]:
     """Validations as files have them."""
-    return [{"step": each.step, "seconds": each.seconds, "mse": each.squared_error} for each in validations]
+    return [asdict(each) for each in validations]
 
 
 def _identity(run: Run, trial: Trial) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from objectspace import __version__
 from objectspace.compare.trained import TrainedModel
 from objectspace.data.dataset import Dataset
 from objectspace.data.memory_map import fingerprint_of
-from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError
+from objectspace.io.files import read_json, write_json
+from objectspace.io.keys import by_new_names
 from objectspace.measuring import measure_model
 from objectspace.models import load
 
@@ -18,7 +19,7 @@ def measured(who: TrainedModel, data: Path, split: str, limit: int | None, cache
     """The numbers of a model on a split of a data set, from the cache or by measuring now."""
     path = cache / f"{who.fingerprint}-{data_key(data, split, limit)}.json"
     if path.exists():
-        return read_json(path)
+        return by_new_names(read_json(path))
     model = load(who.folder)
     numbers = measure_model(model, Dataset(data, split, model.config.image_size), limit).to_dict()
     try:

@@ -20,7 +20,7 @@ COLUMNS = {  # keys of `objectspace evaluate`: heading, digits behind the point
     "f1": ("F1", 3),
     "fg_ari": ("fg-ARI", 3),
     "miou": ("mIoU", 3),
-    "mse": ("squared error", 1),
+    "squared_error": ("squared error", 1),
 }
 OF_BOXES = ("ap50", "ap", "coco_ap", "f1")
 OF_THE_RULE = (*OF_BOXES, "count_error")  # what the published rule measures otherwise

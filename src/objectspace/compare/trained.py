@@ -13,8 +13,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from objectspace.data.store import read_json
 from objectspace.errors import UserError
+from objectspace.io.files import read_json
 from objectspace.models.card import CARD, read_card
 from objectspace.models.pretrained import CONFIG, WEIGHTS, read_config
 from objectspace.recipes import files as recipe_files

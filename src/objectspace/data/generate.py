@@ -21,10 +21,10 @@ from PIL import Image
 
 from objectspace.data import store
 from objectspace.data.sample import Problem, Sample
-from objectspace.data.store import Json
 from objectspace.data.streams import Encoded, Records, Stream, StreamLog
 from objectspace.data.workers import in_order, only_one, pool
 from objectspace.errors import UserError
+from objectspace.io.files import Json, read_json, write_json
 from objectspace.io.progress import Progress, logged_progress
 
 PATIENCE = 40  # units in a row that may bring nothing new before a source counts as exhausted
@@ -144,13 +144,13 @@ def _check_request(root: Path, request: Json) -> Json | None:
         raise UserError(f"{root} is a file: give a directory for the data set")
     known = finished if finished.exists() else underway if _has_begun(root) else None
     if known is not None:
-        before = store.read_json(known)
+        before = read_json(known)
         for key, value in request.items():
             _compare(key, before.get(key), value, root)
         return before if known is finished else None
     if root.exists() and not underway.exists() and any(root.iterdir()):
         raise UserError(f"{root} is not empty and not a data set of ours: give a new directory")
-    store.write_json(underway, request)
+    write_json(underway, request)
     return None
 
 
@@ -205,7 +205,7 @@ def _finish(source: Source, root: Path, logs: Sequence[StreamLog], request: Json
         splits[split] = store.write_annotations(root / split / "annotations.json", records, info)
     summary = source.summary(Records(logs))
     left_out = [(problem.where, problem.reason) for log in logs for problem in log.problems]
-    store.write_json(root / "dataset.json", request | {"splits": splits, "summary": summary, "left_out": left_out})
+    write_json(root / "dataset.json", request | {"splits": splits, "summary": summary, "left_out": left_out})
     shutil.rmtree(root / ".making")
     return summary
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from objectspace.data import truth
 from objectspace.data.sample import Problem
-from objectspace.data.store import Json, read_json, write_json
 from objectspace.data.truth import Annotations
 from objectspace.errors import UserError
+from objectspace.io.files import Json, read_json, write_json
 from objectspace.io.images import BadImage, list_images, read_image, resize
 from objectspace.io.progress import logged_progress
 

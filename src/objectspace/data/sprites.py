@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace.data.sample import Sample, TrueObject
-from objectspace.data.store import Json
 from objectspace.errors import UserError
 from objectspace.geometry import rle
 from objectspace.geometry.boxes import tight_box
+from objectspace.io.files import Json
 
 SHAPES = ("disc", "square", "triangle", "star")
 COLORS = {

@@ -8,38 +8,17 @@
 Every file is written under a temporary name and renamed, so a file that exists is whole.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from objectspace.data.sample import Sample, TrueObject
-from objectspace.errors import UserError
 from objectspace.geometry import rle
 from objectspace.geometry.boxes import to_coco_box
 from objectspace.io.coco import coco_lines
-from objectspace.io.files import write_atomically as write_atomically  # noqa: PLC0414 - known by this module
+from objectspace.io.files import Json, write_atomically
 
 SPLITS = ("train", "val", "test")
 FORMAT_VERSION = 1
-
-Json = dict[str, Any]
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON that a person can read."""
-    write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
-
-
-def read_json(path: Path) -> Json:
-    """Read a JSON object, or say which file is damaged."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"cannot read {path}: {error}") from error
-    if not isinstance(content, dict):
-        raise UserError(f"{path} should hold a JSON object, but holds a {type(content).__name__}")
-    return content
 
 
 def to_record(sample: Sample) -> Json:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from objectspace.data.sample import Problem
-from objectspace.data.store import Json
+from objectspace.io.files import Json
 from objectspace.io.lines import append_line
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace.data.sample import Problem
-from objectspace.data.store import Json, read_json
 from objectspace.errors import UserError
 from objectspace.geometry import rle
 from objectspace.geometry.boxes import Box, from_coco_box
+from objectspace.io.files import Json, read_json
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import Any
 
 Number = float | None
 VARIANTS = ("published", "strict", "moving")
-KEYS = {"squared_error": "mse"}  # what a number is called in JSON: cards and reports of earlier versions have that key
 
 
 @dataclass(frozen=True)
@@ -83,9 +82,7 @@ class Report:
         `groups` is nested, such a table for each, and `group_means`, the mean of each number over the groups.
         """
         apart = ("visible", "projected", "groups", "still", *VARIANTS)
-        own = {
-            KEYS.get(each.name, each.name): getattr(self, each.name) for each in fields(self) if each.name not in apart
-        }
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in apart}
         content: dict[str, Any] = asdict(self.visible) | own | _prefixed("projected", asdict(self.projected))
         for name in VARIANTS:
             variant: Variant | None = getattr(self, name)

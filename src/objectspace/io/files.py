@@ -1,10 +1,14 @@
-"""Files that are either whole or not there."""
+"""Files that are either whole or not there, and JSON in them."""
 
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from objectspace.errors import UserError
+
+Json = dict[str, Any]
 
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes], durable: bool = True) -> None:
@@ -25,6 +29,22 @@ def write_atomically(path: Path, content: bytes | Iterable[bytes], durable: bool
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON that a person can read."""
+    write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def read_json(path: Path) -> Json:
+    """Read a JSON object, or say which file is damaged."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"cannot read {path}: {error}") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{path} should hold a JSON object, but holds a {type(content).__name__}")
+    return content
 
 
 def check_writable(path: Path | None) -> None:

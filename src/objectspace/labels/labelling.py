@@ -28,8 +28,9 @@ from objectspace.labels.purity import categories_in, true_categories
 from objectspace.models.base import SceneModel
 from objectspace.reports.labels import Group, write_labels_page
 from objectspace.results.coco import write_coco
-from objectspace.results.decomposition import DecomposeOptions, Decomposition, Frame
+from objectspace.results.directory import Frame, ResultsDirectory
 from objectspace.results.journal import Journal
+from objectspace.results.options import DecomposeOptions
 from objectspace.results.record import Record
 from objectspace.scene import Picture, Scene
 
@@ -60,7 +61,7 @@ class Grouping:
         return [", ".join(f"{name} {times}" for name, times in group) for group in groups]
 
 
-class Labelling(Decomposition):
+class Labelling(ResultsDirectory):
     """The directory `out`; `clusters` is the number of groups, None the one that separates the objects best.
 
     `truths` are the true objects of the images, where they are known.
@@ -78,7 +79,7 @@ class Labelling(Decomposition):
         seed: int = 0,
         truths: Truths | None = None,
     ) -> None:
-        super().__init__(out, model, name, replace(options, report_images=0))  # it has a page of its own
+        super().__init__(out, model, name, options)
         self.clusters, self.seed, self.truths = clusters, seed, truths or {}
         self.grouping: Grouping | None = None
 

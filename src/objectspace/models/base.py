@@ -128,6 +128,10 @@ class SceneModel(nn.Module, ABC):
         """
         return None
 
+    def decompose_understood(self, images: Input | Sequence[Input]) -> list[Scene]:
+        """Images taken apart into what the model has learned: what it finds and cannot draw is left out."""
+        return [scene.of_understood() for scene in self.decompose(images)]
+
     @abstractmethod
     def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
         """Draw scenes from the prior; `objects` sets how many are expected an image, where a model can tell them."""

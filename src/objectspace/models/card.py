@@ -5,13 +5,14 @@ The package's own models lie in `weights/<name>`; `shipped` reads their cards.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from objectspace.errors import UserError
+from objectspace.io.keys import by_new_names
 
 CARD = "card.json"
 
@@ -46,11 +47,12 @@ def read_card(directory: Path) -> Card:
     """The card of a folder of weights."""
     path = directory / CARD
     try:
-        return TypeAdapter(Card).validate_json(path.read_text(encoding="utf-8"))
+        card = TypeAdapter(Card).validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"{directory} has no card: {error}") from error
     except ValidationError as error:
         raise UserError(f"{path} is no card of this version: {error.errors()[0]['msg']}") from error
+    return replace(card, metrics=by_new_names(card.metrics))
 
 
 def shipped() -> list[Card]:

@@ -7,18 +7,18 @@ docs/decisions.md. Shapes: B images, C H W image.
 
 from collections.abc import Mapping
 from math import prod
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from objectspace.config import ModelConfig, Section, Stage
+from objectspace.config import Section, Stage
 from objectspace.config.base import Positive
 from objectspace.models.parts.background import Background
 from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
 from objectspace.models.parts.pictures import Backdrops
-from objectspace.models.parts.settings import ComponentsConfig
+from objectspace.models.parts.settings import ComponentsConfig, MixtureConfig
 
 LEAST_BETA, LARGEST_BETA = 1e-10, 1e10
 
@@ -33,21 +33,11 @@ class GecoConfig(Section):
     smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.99  # of the likelihood that is compared with the goal
 
 
-class GenesisConfig(ModelConfig, ComponentsConfig):
+class GenesisConfig(MixtureConfig, ComponentsConfig):
     """The GENESIS model: the nets and options of SPACE's background, as the whole model."""
-
-    collapses = frozenset({"one-component"})
 
     kind: Literal["genesis"] = "genesis"
     geco: GecoConfig = GecoConfig()
-
-    @classmethod
-    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
-        return cls(image_size=size, components=grid * grid + components)
-
-    @property
-    def parts(self) -> int:
-        return self.components
 
     @model_validator(mode="after")
     def _image_fits(self) -> "GenesisConfig":

@@ -9,17 +9,18 @@ Shapes: B images, K slots, C H W image, D latent; h w as decoded.
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from objectspace.config import ModelConfig, Stage
+from objectspace.config import Stage
 from objectspace.config.base import Positive, Whole
 from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
 from objectspace.models.parts.pictures import Backdrops
+from objectspace.models.parts.settings import MixtureConfig
 from objectspace.nn.broadcast import coordinate_map
 from objectspace.ops.distributions import LEAST_STD, gaussian
 from objectspace.ops.mixtures import gaussian_log_density
@@ -29,10 +30,8 @@ INPUTS = 17  # channels that the refinement reads of a slot, see `Iodine._refine
 State = tuple[Tensor, Tensor]  # of the LSTM, (B K, hidden) twice
 
 
-class IodineConfig(ModelConfig):
+class IodineConfig(MixtureConfig):
     """The IODINE model; the defaults are those of its paper for CLEVR6."""
-
-    collapses = frozenset({"one-component"})
 
     kind: Literal["iodine"] = "iodine"
     components: Annotated[int, Field(ge=2)] = 7  # slots; two at least, for what others make of an image without one
@@ -44,14 +43,6 @@ class IodineConfig(ModelConfig):
     input_fraction: Literal[1, 2, 4, 8] = 1  # the refinement reads everything at 1/input_fraction
     decoder_channels: tuple[Whole, ...] = Field(default=(64, 64, 64, 64), min_length=1)
     encoder_channels: tuple[Whole, ...] = Field(default=(64, 64, 64, 64), min_length=1)  # each halves the resolution
-
-    @classmethod
-    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
-        return cls(image_size=size, components=grid * grid + components)
-
-    @property
-    def parts(self) -> int:
-        return self.components
 
     @model_validator(mode="after")
     def _image_fits(self) -> "IodineConfig":

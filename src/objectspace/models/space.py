@@ -14,7 +14,7 @@ from torch import Tensor
 
 from objectspace.config import Stage
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
-from objectspace.models.parts.grid import BackgroundDrawn, GridModel, GridOutput, as_objects_take_it
+from objectspace.models.parts.grid import BackgroundDrawn, GridModel, GridOutput
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.models.parts.settings import (
     LAPTOP_FOREGROUND,
@@ -25,7 +25,7 @@ from objectspace.models.parts.settings import (
     Widths,
 )
 from objectspace.models.parts.stills import StillBackground
-from objectspace.ops.mixtures import mix_pixels
+from objectspace.models.parts.teaching import taught
 
 
 class SpaceConfig(GridConfig):
@@ -99,7 +99,7 @@ class Space(GridModel, config=SpaceConfig):
             return self.score_background(images, self.draw_background(images, stage, sample, generator), stage)
         foreground, background, hints = self.infer(images, stage, sample, generator, motion)
         output = self.objective(images, foreground, background, stage)
-        return self.taught(output, hints, stage, sample, generator)
+        return taught(self, output, hints, stage, sample, generator)
 
     def objective(
         self, images: Tensor, foreground: ForegroundOutput, background: BackgroundDrawn, stage: Stage
@@ -109,12 +109,16 @@ class Space(GridModel, config=SpaceConfig):
         Every pixel is a mixture of the foreground, as much of it as its alpha says, and of what is behind; with
         `stage.unknown` it may also be explained by nobody. What training teaches beyond the bound is in `taught`.
         """
-        sigma, epsilon = self.config.foreground.sigma_at(stage), self.config.mixture_epsilon
-        alpha = foreground.alpha if stage.fixed_alpha is None else torch.full_like(foreground.alpha, stage.fixed_alpha)
-        behind, behind_kl = as_objects_take_it(background, stage)
-        log_pixel = mix_pixels(images, foreground.mean, alpha, behind, sigma, stage.unknown, epsilon)  # (B, H, W)
-        kl = foreground.kl | behind_kl
-        return self.output(images, foreground, background, alpha, log_pixel, kl, stage)
+        mixed = self.mix(images, foreground, background, stage)
+        return self.output(
+            images,
+            foreground,
+            background,
+            mixed,
+            log_likelihood=mixed.log_pixel.flatten(1).sum(1),  # (B, H, W) -> (B,)
+            kl=mixed.kl,  # of presence, where, what, depth; of masks and components
+            penalties={"boundary": foreground.boundary},
+        )
 
     def infer_background(self, images: Tensor, pictures: bool) -> Backdrops:
         log_masks = self.background.infer_masks(images)  # (B, K, 1, H, W)

@@ -15,7 +15,7 @@ from objectspace.config import Stage
 from objectspace.config.base import Sides, Whole
 from objectspace.models.parts import single
 from objectspace.models.parts.foreground import ForegroundOutput
-from objectspace.models.parts.grid import BackgroundDrawn, GridModel, GridOutput, as_objects_take_it
+from objectspace.models.parts.grid import BackgroundDrawn, GridModel, GridOutput
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.models.parts.sequence import SequentialForeground
 from objectspace.models.parts.settings import (
@@ -25,7 +25,7 @@ from objectspace.models.parts.settings import (
     SingleBackgroundConfig,
     Widths,
 )
-from objectspace.ops.mixtures import mix_pixels
+from objectspace.models.parts.teaching import taught
 
 
 class SequentialConfig(GridConfig):
@@ -125,18 +125,15 @@ class SequentialModel(GridModel):
             return self.score_background(images, self.draw_background(images, stage, sample, generator), stage)
         foreground, background, hints = self.infer(images, stage, sample, generator, motion)
         output = self.objective(images, foreground, background, stage)
-        return self.taught(output, hints, stage, sample, generator)
+        return taught(self, output, hints, stage, sample, generator)
 
     def objective(
         self, images: Tensor, foreground: ForegroundOutput, background: BackgroundDrawn, stage: Stage
     ) -> GridOutput:
         """The bound of each image and the boundary loss, as SPACE's."""
-        sigma, epsilon = self.config.foreground.sigma_at(stage), self.config.mixture_epsilon
-        alpha = foreground.alpha if stage.fixed_alpha is None else torch.full_like(foreground.alpha, stage.fixed_alpha)
-        behind, behind_kl = as_objects_take_it(background, stage)
-        log_pixel = mix_pixels(images, foreground.mean, alpha, behind, sigma, stage.unknown, epsilon)  # (B, H, W)
-        kl = foreground.kl | behind_kl
-        return self.output(images, foreground, background, alpha, log_pixel, kl, stage)
+        mixed, penalties = self.mix(images, foreground, background, stage), {"boundary": foreground.boundary}
+        likelihood = mixed.log_pixel.flatten(1).sum(1)  # (B,)
+        return self.output(images, foreground, background, mixed, likelihood, mixed.kl, penalties)
 
     def infer_background(self, images: Tensor, pictures: bool) -> Backdrops:
         masks = images.new_ones(len(images), 1, *images.shape[2:])

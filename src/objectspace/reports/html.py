@@ -20,6 +20,7 @@ from objectspace import __version__
 from objectspace.errors import UserError
 from objectspace.evaluation.boxes import as_boxes
 from objectspace.io.files import write_atomically
+from objectspace.io.keys import by_new_names
 from objectspace.reports.page.section import section
 from objectspace.reports.page.shell import part, pieces, policy
 from objectspace.reports.page.summary import MEASURES, Tally, plain_key, summary
@@ -66,7 +67,7 @@ class ReportWriter:
 
         What is no number and no known measure is left out, so the whole table of an evaluation can be given.
         """
-        for key, value in values.items():
+        for key, value in by_new_names(values).items():
             if isinstance(value, int | float):
                 self._metrics[key] = float(value)
             elif value is None and plain_key(key) in MEASURES:

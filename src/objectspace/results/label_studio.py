@@ -1,7 +1,8 @@
 """Objects as predictions for Label Studio: rectangles to be corrected rather than drawn.
 
 Gives a JSON list of tasks for a labelling interface with `<Image name="image" value="$image"/>` and
-`<RectangleLabels name="label" toName="image">` holding the objects' labels, or `object` for those that have none.
+`<RectangleLabels name="label" toName="image">` holding the objects' labels, or `object` for those that have none. What
+was found and not understood says so in the region's information (`meta`).
 Images are named as Label Studio serves local files: paths count from its LOCAL_FILES_DOCUMENT_ROOT, which should be the
 directory the command was run in, or / where paths were absolute.
 """
@@ -51,7 +52,7 @@ def _rectangle(record: Record, number: int, item: Found) -> dict[str, Any]:
         "rotation": 0,
         "rectanglelabels": [LABEL if item.label is None else item.label],
     }
-    return {
+    rectangle = {
         "id": f"{record.number}-{number}",
         "type": "rectanglelabels",
         "from_name": "label",
@@ -62,3 +63,4 @@ def _rectangle(record: Record, number: int, item: Found) -> dict[str, Any]:
         "score": item.score,
         "value": value,
     }
+    return rectangle if item.understood else rectangle | {"meta": {"text": ["not understood"]}}

@@ -8,6 +8,7 @@
     scores       (n,) float32
     evidence     (n,) float32     nats, NaN where unknown
     depths       (n,) float32     smaller is nearer
+    understood   (n,) bool        false where it was found and the model cannot draw it: its `what` says little
 
 The metadata holds `model` and, as a JSON list, `names`: the images' file names. It is written here rather than by the
 library, which wants all tensors in memory. Shapes: n objects, D latent.
@@ -37,8 +38,9 @@ _COLUMNS: dict[str, tuple[str, Callable[[Record], NDArray[Any]]]] = {
     "scores": ("F32", lambda record: np.array([item.score for item in record.objects])),
     "evidence": ("F32", lambda record: np.array([_known(item.evidence) for item in record.objects])),
     "depths": ("F32", lambda record: np.array([item.depth for item in record.objects])),
+    "understood": ("BOOL", lambda record: np.array([item.understood for item in record.objects])),
 }
-_DTYPES = {"I64": "<i8", "F32": "<f4"}
+_DTYPES = {"I64": "<i8", "F32": "<f4", "BOOL": "|b1"}
 
 
 def write_latents(path: Path, records: Iterable[Record], model: str) -> None:

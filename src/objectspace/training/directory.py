@@ -8,8 +8,8 @@ from typing import Any
 
 from safetensors import SafetensorError
 
-from objectspace.data.store import read_json, write_atomically, write_json
 from objectspace.errors import UserError
+from objectspace.io.files import read_json, write_atomically, write_json
 from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import checkpoint

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from objectspace.data.dataset import Dataset
-from objectspace.data.store import read_json, write_json
 from objectspace.errors import UserError
+from objectspace.io.files import read_json, write_json
 from objectspace.models.parts.settings import SpaceBackgroundConfig
 from objectspace.models.space import SpaceConfig
 from objectspace.recipes.recipe import Recipe

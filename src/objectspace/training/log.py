@@ -11,7 +11,8 @@ import numpy as np
 from PIL import Image
 from torch.utils.tensorboard import SummaryWriter
 
-from objectspace.data.store import write_atomically
+from objectspace.io.files import write_atomically
+from objectspace.io.keys import by_new_names
 from objectspace.io.lines import read_lines
 from objectspace.reports.pictures import scene_rows
 from objectspace.scene import Picture, Scene
@@ -54,7 +55,8 @@ class MetricsLog:
 
 
 def _keep_until(path: Path, step: int) -> None:
-    """Drop the lines after `step`, and a torn last one."""
+    """Drop the lines after `step`, and a torn last one; the others get today's names, so that a number has one."""
     if path.exists():
         numbered = (line for line in read_lines(path) if isinstance(line.get("step"), int))
-        write_atomically(path, [f"{json.dumps(line)}\n".encode() for line in numbered if line["step"] <= step])
+        kept = (by_new_names(line) for line in numbered if line["step"] <= step)
+        write_atomically(path, [f"{json.dumps(line)}\n".encode() for line in kept])

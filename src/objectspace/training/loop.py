@@ -13,32 +13,28 @@ several processes each takes its part of the batch; whatever decides about the r
 leave the loop at the same step.
 """
 
-import math
 import time
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 from lightning_fabric import Fabric
-from torch import Tensor
 
-from objectspace.data.dataset import Dataset
 from objectspace.data.motion import Motion
 from objectspace.data.sampler import Sampler
 from objectspace.errors import UserError
 from objectspace.training import optimisers
-from objectspace.training.directory import writing
+from objectspace.training.batches import noise, to_images, to_motion
 from objectspace.training.display import Display, Say
 from objectspace.training.distributed import averages, on_rank_zero, share_of
-from objectspace.training.leftover import background_leaves, ground_share
+from objectspace.training.ground import background_leaves, ground_share
 from objectspace.training.log import MetricsLog
-from objectspace.training.monitor import Collapse, Watch, vitals
+from objectspace.training.monitor import Collapse, Watch
 from objectspace.training.signals import stop_signals
 from objectspace.training.state import Start, State, save
 from objectspace.training.step import StepReport, take_step
-from objectspace.training.validation import measure
+from objectspace.training.validation import validate
 
 MOST_SKIPPED = 20  # steps in a row without a finite gradient before a run gives up
 PHASES = {
@@ -47,7 +43,6 @@ PHASES = {
     "objects": "objects and background learn, each by a bound of its own",
     "sharpen": "all learn together, by one bound",
 }
-PICTURED = 6  # images in latest.png
 MOST_GROUND = 0.02  # of the pixels: a background that leaves more ground than this has failed; good ones leave 0.004
 
 
@@ -158,59 +153,6 @@ def _ground_left(start: Start, state: State) -> float:
     return share
 
 
-def validate(start: Start, state: State, log: MetricsLog | None, watch: Watch, say: Say) -> Collapse | None:
-    """Measure on held-out images, draw them, and warn; gives a fatal collapse if there is one."""
-
-    def measure_and_log() -> tuple[dict[str, float], list[Collapse], dict[str, int]]:
-        assert log is not None
-        with writing(start.run):
-            measures, collapses = _validate(start, state, log, watch, say)
-        return measures, collapses, dict(watch.lasting)
-
-    state.measures, collapses, state.lasting = on_rank_zero(start.fabric, measure_and_log)
-    if state.measures.get("val_ap", math.nan) > state.best:  # never true of nan
-        state.best, state.best_step = state.measures["val_ap"], state.step
-    return next((collapse for collapse in collapses if collapse.fatal), None)
-
-
-def _validate(
-    start: Start, state: State, log: MetricsLog, watch: Watch, say: Say
-) -> tuple[dict[str, float], list[Collapse]]:
-    start.objective.eval()
-    numbers = range(min(start.recipe.training.validate_images, len(start.held_out)))
-    images = [start.held_out.images[number] for number in numbers]
-    scenes = [scene.of_understood() for scene in start.model.decompose(images)]  # what else is found was not learned
-    published = start.model.decompose_published(images)
-    start.objective.train()
-    measures, seen = measure(scenes, start.held_out, published), vitals(scenes)
-    log.write(state.step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})
-    log.picture(state.step, images[:PICTURED], scenes[:PICTURED])
-    say("  ".join(f"{name} {value:.3f}" for name, value in measures.items()))
-    collapses = watch.check(state.clock, seen)
-    for collapse in collapses:
-        say(f"warning: {collapse.name}: {collapse.advice}")
-        log.write(state.step, {"warning": collapse.name})
-    return measures, collapses
-
-
-def to_images(dataset: Dataset, sampler: Sampler, step: int, fabric: Fabric) -> Tensor:
-    """The batch of this process: (B, C, H, W) in [0, 1]."""
-    pixels = torch.from_numpy(dataset.batch(sampler.indices(step, fabric.global_rank)))
-    return fabric.to_device(pixels).permute(0, 3, 1, 2).float() / 255
-
-
-def to_motion(motion: Motion, sampler: Sampler, step: int, fabric: Fabric) -> Tensor:
-    """What moves in the batch of this process: (B, H, W)."""
-    moving: Tensor = fabric.to_device(torch.from_numpy(motion.of(sampler.indices(step, fabric.global_rank))))
-    return moving
-
-
-def noise(seed: int, step: int, fabric: Fabric) -> torch.Generator:
-    """A generator that depends on the seed, the step and the process alone."""
-    mixed = (seed * 1_000_003 + step) * 1_009 + fabric.global_rank
-    return torch.Generator(device=fabric.device).manual_seed(mixed % 2**63)
-
-
 def _count_skipped(state: State, report: StepReport) -> None:
     state.skipped += report.skipped
     state.skipped_in_a_row = state.skipped_in_a_row + 1 if report.skipped else 0
@@ -225,4 +167,4 @@ def _numbers(state: State, report: StepReport) -> dict[str, float]:
     """What the display shows of a step: its own numbers, and the AP of the last validation where boxes exist."""
     found = {"AP@0.5": state.measures["val_ap50"]} if "val_ap50" in state.measures else {}
     terms = report.terms
-    return {"loss": terms["loss"], "squared error": terms["mse"], "objects": terms["objects"]} | found
+    return {"loss": terms["loss"], "squared error": terms["squared_error"], "objects": terms["objects"]} | found

@@ -10,7 +10,7 @@ import torch
 from lightning_fabric import Fabric
 
 from objectspace.data.dataset import Dataset, splits_of
-from objectspace.data.store import write_json
+from objectspace.io.files import write_json
 from objectspace.models import create
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import optimisers

@@ -22,7 +22,7 @@ from objectspace.models.parts.settings import SpaceBackgroundConfig
 from objectspace.recipes.phases import UNKNOWN
 from objectspace.recipes.recipe import Optimiser, Recipe
 from objectspace.training import optimisers
-from objectspace.training.leftover import compact_regions
+from objectspace.training.ground import compact_regions
 
 STILLS = (1, 8)
 COMPONENTS = 5  # the paper's, for a recipe with fewer than two

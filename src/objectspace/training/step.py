@@ -40,7 +40,7 @@ class Objective(nn.Module):
 class StepReport:
     """What a step has to say, averaged over its images."""
 
-    terms: Mapping[str, float]  # loss, log_likelihood, mse (the squared error, a sum), objects, kl_*, penalties
+    terms: Mapping[str, float]  # loss, log_likelihood, squared_error (a sum), objects, kl_*, penalties
     gradient: float  # norm before clipping
     skipped: bool
 
@@ -83,7 +83,7 @@ def take_step(
 @torch.no_grad()
 def _terms(output: Output) -> dict[str, Tensor]:
     error = (output.reconstruction - output.target).square().flatten(1).sum(1)
-    terms = {"log_likelihood": output.log_likelihood, "mse": error, "objects": output.objects.float()}
+    terms = {"log_likelihood": output.log_likelihood, "squared_error": error, "objects": output.objects.float()}
     terms |= {f"kl_{name}": value for name, value in output.kl.items()}
     terms |= dict(output.penalties) | dict(output.notes)
     return {name: value.detach() for name, value in terms.items()}

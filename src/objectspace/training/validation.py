@@ -1,5 +1,9 @@
-"""A quick look at how good a model is while it trains: the paper's measures on a few held-out images."""
+"""Validation during training: the paper's measures on a few held-out images, their pictures, and the collapse watch.
 
+All of it is about what the model has learned: what is found and not `understood` is in neither measures nor pictures.
+"""
+
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +14,49 @@ from objectspace.evaluation.evaluate import LOOSE
 from objectspace.evaluation.ignored import outside
 from objectspace.evaluation.pixels import squared_error
 from objectspace.scene import Scene
+from objectspace.training.directory import writing
+from objectspace.training.display import Say
+from objectspace.training.distributed import on_rank_zero
+from objectspace.training.log import MetricsLog
+from objectspace.training.monitor import Collapse, Watch, vitals
+from objectspace.training.state import Start, State
+
+PICTURED = 6  # images in latest.png
+
+
+def validate(start: Start, state: State, log: MetricsLog | None, watch: Watch, say: Say) -> Collapse | None:
+    """Measure on held-out images, draw them, and warn; gives a fatal collapse if there is one."""
+
+    def measure_and_log() -> tuple[dict[str, float], list[Collapse], dict[str, int]]:
+        assert log is not None
+        with writing(start.run):
+            measures, collapses = _validate(start, state, log, watch, say)
+        return measures, collapses, dict(watch.lasting)
+
+    state.measures, collapses, state.lasting = on_rank_zero(start.fabric, measure_and_log)
+    if state.measures.get("val_ap", math.nan) > state.best:  # never true of nan
+        state.best, state.best_step = state.measures["val_ap"], state.step
+    return next((collapse for collapse in collapses if collapse.fatal), None)
+
+
+def _validate(
+    start: Start, state: State, log: MetricsLog, watch: Watch, say: Say
+) -> tuple[dict[str, float], list[Collapse]]:
+    start.objective.eval()
+    numbers = range(min(start.recipe.training.validate_images, len(start.held_out)))
+    images = [start.held_out.images[number] for number in numbers]
+    scenes = start.model.decompose_understood(images)
+    published = start.model.decompose_published(images)
+    start.objective.train()
+    measures, seen = measure(scenes, start.held_out, published), vitals(scenes)
+    log.write(state.step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})
+    log.picture(state.step, images[:PICTURED], scenes[:PICTURED])
+    say("  ".join(f"{name} {value:.3f}" for name, value in measures.items()))
+    collapses = watch.check(state.clock, seen)
+    for collapse in collapses:
+        say(f"warning: {collapse.name}: {collapse.advice}")
+        log.write(state.step, {"warning": collapse.name})
+    return measures, collapses
 
 
 def measure(scenes: Sequence[Scene], dataset: Dataset, published: Sequence[Scene] | None = None) -> dict[str, float]:
@@ -18,7 +65,7 @@ def measure(scenes: Sequence[Scene], dataset: Dataset, published: Sequence[Scene
     With `published`, the same images by the published rule (`SceneModel.decompose_published`), that too.
     """
     measures = {
-        "val_mse": _squared_error(scenes, dataset),
+        "val_squared_error": _squared_error(scenes, dataset),
         "val_objects": float(np.mean([len(scene.found) for scene in scenes])),
     }
     if dataset.object_count:

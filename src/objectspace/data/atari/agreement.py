@@ -5,7 +5,7 @@ from typing import Any
 
 from objectspace.data.atari.truth import ScreenTruth
 from objectspace.data.sample import Attribute
-from objectspace.data.store import Json
+from objectspace.io.files import Json
 
 _COMPARED = ("ram_objects", "vision_objects", "agreed")
 

@@ -22,9 +22,9 @@ from objectspace.data.atari.play import Frame, load_policy, play
 from objectspace.data.atari.screen import scaled
 from objectspace.data.atari.truth import Judge, ScreenTruth, agree
 from objectspace.data.sample import Attribute, Sample, TrueObject
-from objectspace.data.store import Json
 from objectspace.errors import UserError
 from objectspace.geometry.boxes import Box
+from objectspace.io.files import Json
 
 UNIT = 64  # frames in a unit, or the next multiple of `consecutive`
 WARM_UP = 300  # at most so many steps are played before the first frame is kept, to see later parts of a game too

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from objectspace.data.sample import Problem, Sample
-from objectspace.data.store import SPLITS, Json
+from objectspace.data.store import SPLITS
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
+from objectspace.io.files import Json
 
 SPLIT_NAMES = {
     "train": "train",

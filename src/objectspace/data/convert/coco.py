@@ -21,9 +21,9 @@ from objectspace.data.convert.base import split_directories
 from objectspace.data.convert.coco_object import AnnotationError, parse_ground, parse_object, plain_attributes
 from objectspace.data.convert.files import Entry, FileConverter, Listing
 from objectspace.data.sample import Problem, Sample, TrueObject
-from objectspace.data.store import Json, read_json
 from objectspace.errors import UserError
 from objectspace.geometry import rle
+from objectspace.io.files import Json, read_json
 from objectspace.io.images import BadImage, read_image
 
 _NAMES = ("annotations.json", "_annotations.coco.json", "instances.json", "labels.json", "result.json")

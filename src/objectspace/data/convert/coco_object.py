@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from objectspace.data.convert.polygon import rasterise
 from objectspace.data.sample import Attribute, TrueObject
-from objectspace.data.store import Json
 from objectspace.errors import UserError
 from objectspace.geometry import rle
 from objectspace.geometry.boxes import Box, clip_box, from_coco_box, tight_box
+from objectspace.io.files import Json
 
 MAX_CORNERS = 100_000  # of a polygon
 _OBJECT_KEYS = frozenset(

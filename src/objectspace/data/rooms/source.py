@@ -13,8 +13,8 @@ from objectspace.data.rooms.render import renderer
 from objectspace.data.rooms.truth import all_drawn, all_visible, to_sample
 from objectspace.data.rooms.view import outlines
 from objectspace.data.sample import Problem, Sample
-from objectspace.data.store import Json
 from objectspace.errors import UserError
+from objectspace.io.files import Json
 
 UNIT = 16  # rooms made at a time: about half a second's work
 ATTEMPTS = 500  # about half of the attempts succeed

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
+from objectspace.models.parts.settings import GridConfig
 from objectspace.ops.compositing import Composite, composite
 from objectspace.ops.resample import Windows, plan_windows
 
@@ -58,3 +59,9 @@ def draw(objects: Drawables, cells: int, shape: tuple[int, int, int]) -> Composi
     """The objects laid over one another on the canvases `shape` = B, H, W."""
     pictures = objects.picture * objects.alpha
     return composite(pictures, objects.alpha, objects.frame, objects.depth, objects.windows(shape[1:]), cells, shape)
+
+
+def over(config: GridConfig, layers: Composite, background: Tensor) -> Tensor:
+    """Objects over backgrounds (..., C, H, W), mixed as their model mixes them: (..., C, H, W)."""
+    mean = layers.alpha * layers.image if config.foreground.premultiplied else layers.image
+    return mean + (1 - layers.alpha) * background

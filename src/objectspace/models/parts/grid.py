@@ -1,10 +1,9 @@
 """Models whose objects come from the cells of a grid, over a background of their own: SPACE and SPAIR.
 
-Each has its own forward pass and objective. They share how the halves are inferred, what training teaches beyond the
-bound, and the way to `Scene`s and back. Shapes: B images, C H W image.
+Each has its own forward pass and objective. They share how the halves are inferred and mixed, and the way to `Scene`s
+and back. What training teaches both beyond the bound is in `teaching.py`. Shapes: B images, C H W image.
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,21 +11,18 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from objectspace.config import Stage
 from objectspace.models.base import Input, Output, SceneModel
-from objectspace.models.parts import scenes, warm
+from objectspace.models.parts import rendering, scenes, warm
 from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
+from objectspace.models.parts.found import PRICE, Wanted
 from objectspace.models.parts.initialise import initialise
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.models.parts.settings import GridConfig
-from objectspace.ops.evidence import gains
-from objectspace.ops.mixtures import share_of_unknown, with_unknown
+from objectspace.ops.mixtures import mix_pixels, share_of_unknown, with_unknown
 from objectspace.scene import Picture, Scene
-
-TAUGHT = 10.0  # how much what presence is taught counts: a few cells of many hold an object
 
 
 class BackgroundDrawn(Protocol):
@@ -50,52 +46,22 @@ class GridOutput(Output):
     unexplained: Tensor  # (B, H, W) how likely it is that nobody explains a pixel
 
 
+@dataclass(frozen=True)
+class Mixed:
+    """The two halves of some images as one mixture."""
+
+    alpha: Tensor  # (B, 1, H, W) the mixing weight: the foreground's own, or the fixed one
+    log_pixel: Tensor  # (B, H, W) log densities of pixels
+    kl: Mapping[str, Tensor]  # (B,) each, of both halves
+    unexplained: Tensor  # (B, H, W) how likely it is that nobody explains a pixel
+
+
 def as_objects_take_it(background: BackgroundDrawn, stage: Stage) -> tuple[Tensor, dict[str, Tensor]]:
     """The log densities (B, C or 1, H, W) and KL (B,) of a background; detached while it has a bound of its own."""
     density, kl = background.log_density, dict(background.kl)
     if stage.own_background:
         return density.detach(), {name: term.detach() for name, term in kl.items()}
     return density, kl
-
-
-def flattered(behind: Tensor, sigma: float, unknown: float, channels: int) -> Tensor:
-    """Log densities (B, C or 1, H, W) as if the background drew perfectly what it explains: nothing is to gain there.
-
-    A ground that is a little off everywhere, such as a gradient behind one colour, is no object.
-    """
-    best = -math.log(sigma * math.sqrt(2 * math.pi)) * channels / behind.shape[1]
-    explained = share_of_unknown(with_unknown(behind, unknown), unknown) < 0.5  # (B, H, W)
-    return behind.masked_fill(explained.unsqueeze(1), best)
-
-
-def teach_presence(
-    foreground: ForegroundOutput, worth: Tensor, candidates: Tensor | None, missed: warm.Missed | None = None
-) -> Tensor:
-    """A term (B,) that teaches presence the posterior which is exact given all other objects.
-
-    There an object is present with probability sigmoid(worth + log odds of the prior), whatever the net says of it: the
-    bound's optimum, and cross-entropy leads to it from anywhere, while the bound's own gradient vanishes where presence
-    has died. `worth` (M,) is that of the chosen cells' objects. Of the others those that the background explains, being
-    no `candidates` (B, N), are absent; the rest learns when it is its turn to be explored. Cells that should hold what
-    is `missed` learn from what that would be worth, not from what they hold now.
-    """
-    logits, chosen = foreground.cells.presence_logits, foreground.objects.chosen
-
-    def taught(cell: Tensor, worth: Tensor) -> Tensor:
-        best = torch.sigmoid(worth + foreground.prior.flatten()[cell].logit())
-        return F.binary_cross_entropy_with_logits(logits.flatten()[cell], best, reduction="none")
-
-    known = torch.zeros_like(logits, dtype=torch.bool).flatten().index_fill(0, chosen.flat, True)
-    terms = taught(chosen.flat, worth)
-    if missed is not None:
-        others = torch.zeros_like(known).index_fill(0, missed.cell, True)
-        terms, known = terms.masked_fill(others[chosen.flat], 0.0), known | others
-    known = known.view_as(logits)
-    explained = ~known if candidates is None else ~known & ~candidates
-    absent = (F.softplus(logits) * explained).sum(1).index_add(0, chosen.image, terms)
-    if missed is not None:
-        absent = absent.index_add(0, missed.image, taught(missed.cell, missed.worth))
-    return TAUGHT * absent
 
 
 class GridModel(SceneModel):
@@ -157,72 +123,41 @@ class GridModel(SceneModel):
         regions = torch.bincount(lesson.targets.image, minlength=len(images))
         return replace(alone, log_likelihood=lesson.log_likelihood, kl=lesson.kl, objects=regions, notes=alone.notes)
 
+    def mix(self, images: Tensor, foreground: ForegroundOutput, background: BackgroundDrawn, stage: Stage) -> Mixed:
+        """Every pixel is a mixture of the foreground, as much of it as its alpha says, and of what is behind.
+
+        With `stage.unknown` it may also be explained by nobody.
+        """
+        sigma, epsilon = self.config.foreground.sigma_at(stage), self.config.mixture_epsilon
+        alpha = foreground.alpha if stage.fixed_alpha is None else torch.full_like(foreground.alpha, stage.fixed_alpha)
+        behind, behind_kl = as_objects_take_it(background, stage)
+        log_pixel = mix_pixels(images, foreground.mean, alpha, behind, sigma, stage.unknown, epsilon)
+        return Mixed(alpha, log_pixel, foreground.kl | behind_kl, share_of_unknown(log_pixel.detach(), stage.unknown))
+
     def output(
         self,
         images: Tensor,
         foreground: ForegroundOutput,
         background: BackgroundDrawn,
-        alpha: Tensor,
-        log_pixel: Tensor,
+        mixed: Mixed,
+        log_likelihood: Tensor,
         kl: Mapping[str, Tensor],
-        stage: Stage,
+        penalties: Mapping[str, Tensor],
     ) -> GridOutput:
-        """What a forward pass gives, for log densities of pixels (B, H, W) and a mixing weight (B, 1, H, W)."""
-        unexplained = share_of_unknown(log_pixel.detach(), stage.unknown)
+        """What a forward pass gives: the terms of an objective, and what they are made of."""
         return GridOutput(
             target=images,
-            reconstruction=alpha * foreground.mean + (1 - alpha) * background.image,
-            log_likelihood=log_pixel.flatten(1).sum(1),
+            reconstruction=mixed.alpha * foreground.mean + (1 - mixed.alpha) * background.image,
+            log_likelihood=log_likelihood,
             kl=kl,
-            penalties={"boundary": foreground.boundary},
+            penalties=penalties,
             objects=(foreground.cells.probability > 0.5).sum(1),
-            notes={"unexplained": unexplained.flatten(1).mean(1)},
+            notes={"unexplained": mixed.unexplained.flatten(1).mean(1)},
             foreground=foreground,
             background=background,
-            alpha=alpha,
-            unexplained=unexplained,
+            alpha=mixed.alpha,
+            unexplained=mixed.unexplained,
         )
-
-    def taught(
-        self, output: GridOutput, hints: Hints, stage: Stage, sample: bool, generator: torch.Generator | None
-    ) -> GridOutput:
-        """With what training teaches beyond the bound: a background's own bound, regions, presence by evidence."""
-        images, foreground, background = output.target, output.foreground, output.background
-        assert foreground is not None
-        penalties, missed = dict(output.penalties), None
-        if stage.own_background:  # which the objects take as it is
-            penalties["own_background"] = -self.score_background(images, background, stage).elbo
-        if stage.lesson:
-            left, cells = hints.unexplained, foreground.cells
-            missed = warm.lesson(self, images, output.unexplained, left, cells, stage, sample, generator)
-            penalties["lesson"] = stage.lesson * missed.terms
-        if stage.presence_by_evidence:
-            worth = self._worth(images, foreground, background.log_density.detach(), stage)
-            candidates = hints.candidates(self.foreground.cell)
-            penalties["presence_by_evidence"] = teach_presence(foreground, worth, candidates, missed)
-        return replace(output, penalties=penalties)
-
-    def _worth(self, images: Tensor, foreground: ForegroundOutput, behind: Tensor, stage: Stage) -> Tensor:
-        """What the image gains by each object, the others being as they were sampled, less what it costs: (M,)."""
-        found, config = foreground.objects, self.config.foreground
-        if stage.unexplained_only:
-            behind = flattered(behind, self.config.background.sigma_at(stage), stage.unknown, images.shape[1])
-        gained = gains(
-            images,
-            behind,
-            found.picture,
-            found.alpha,
-            found.presence,
-            found.frame,
-            found.depth,
-            found.windows,
-            foreground.cells.presence.shape[1],  # a patch has fewer than the model
-            config.sigma_at(stage),
-            stage.unknown,
-            config.premultiplied,
-            self.config.mixture_epsilon,
-        )
-        return gained.to(images) - foreground.cost
 
     def draw_background(
         self, images: Tensor, stage: Stage, sample: bool, generator: torch.Generator | None
@@ -266,7 +201,7 @@ class GridModel(SceneModel):
         *,
         background: bool = True,
         pictures: bool = True,
-        price: float | None = scenes.PRICE,
+        price: float | None = PRICE,
         published: bool = False,
         second_look: bool = True,
         leftovers: bool = True,
@@ -296,17 +231,21 @@ class GridModel(SceneModel):
         What is not asked for is not made. Without `background` there are no components, no background and no
         reconstruction; without `pictures` there are boxes, masks and latents only. What is left stays the same.
         """
-        wanted = scenes.Wanted(threshold, price, background, pictures, published, second_look, leftovers)
+        wanted = Wanted(threshold, price, background, pictures, published, second_look, leftovers)
         return scenes.decompose(self, images, wanted, batch)
 
     def decompose_published(self, images: Input | Sequence[Input]) -> list[Scene]:
         """Every cell with a presence above one half: see `SceneModel.decompose_published`."""
         return self.decompose(images, background=False, pictures=False, published=True)
 
+    def decompose_understood(self, images: Input | Sequence[Input]) -> list[Scene]:
+        """Without leftovers, in the pictures too: see `SceneModel.decompose_understood`."""
+        return self.decompose(images, leftovers=False)
+
     def render(self, scene: Scene) -> Picture:
         """Draw a scene again, perhaps edited: objects are drawn at their `where_box`, `depth` and `what`."""
-        return scenes.render(self, scene)
+        return rendering.render(self, scene)
 
     def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
         """Draw scenes from the prior; `objects` sets how many are expected an image, in place of the presence prior."""
-        return scenes.sample(self, count, generator, objects)
+        return rendering.sample(self, count, generator, objects)

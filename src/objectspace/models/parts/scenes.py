@@ -1,14 +1,13 @@
-"""From latents to `Scene`s and back: decompose, render, sample.
+"""From images to `Scene`s.
 
 Only what is asked for is made, and only the cells that hold an object are looked at. Which objects there are is decided
-at the model's size, which pixels are theirs at the image's own. Images of one size are worked on together. Shapes:
-B images, M objects, K components, C H W image, D latent.
+at the model's size (`found.py`), which pixels are theirs at the image's own. Images of one size are worked on together.
+Shapes: B images, M objects, K components, C H W image, D latent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,11 +20,10 @@ from objectspace.geometry.boxes import tight_boxes
 from objectspace.geometry.rle import Mask
 from objectspace.models.base import Input
 from objectspace.models.inputs import Prepared, as_list, prepare
-from objectspace.models.parts import worth
-from objectspace.models.parts.drawing import Drawables, draw, together
-from objectspace.models.parts.leftovers import OWN, Leftovers, find_leftovers, masks_of
-from objectspace.models.parts.pictures import Backdrop, Backdrops, evaluating, swap, to_bytes, to_picture, to_size
-from objectspace.models.parts.second_look import look_again, look_closer
+from objectspace.models.parts.drawing import Drawables, draw, over, together
+from objectspace.models.parts.found import Found, Wanted, find, surety
+from objectspace.models.parts.leftovers import OWN, Leftovers, masks_of
+from objectspace.models.parts.pictures import Backdrop, evaluating, swap, to_bytes, to_picture, to_size
 from objectspace.models.parts.visible import SHARPEST, Visible, Weighing, share_out
 from objectspace.ops import geometry
 from objectspace.ops.compositing import Composite
@@ -34,68 +32,8 @@ from objectspace.scene import Component, Object, Picture, Scene
 if TYPE_CHECKING:
     from objectspace.models.parts.grid import GridModel
 
-PRICE = 0.3  # nats a pixel; chosen on validation images, where 0.15 to 0.75 do nearly as well
-_AMPLE = 10.0  # prices that leave little doubt ...
-_LEAST_AMPLE = 40.0  # ... and nats that do so for the smallest
 _ANYWHERE = 1e6  # pixels; boxes are cut off there, so that they stay finite
 _CANVAS = 2**22  # pixels that are drawn together, so that memory does not grow with the batch
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is asked of `decompose`; see `GridModel.decompose`."""
-
-    threshold: float = 0.5
-    price: float | None = None  # nats a pixel; None: nothing is removed
-    background: bool = True
-    pictures: bool = True
-    published: bool = False
-    second_look: bool = True  # at what is left unexplained, where there is a price
-    leftovers: bool = True  # whether what that leaves is found all the same
-
-
-@dataclass(frozen=True)
-class Found:
-    """What is in some images."""
-
-    objects: Drawables
-    backdrops: Backdrops
-    evidence: Tensor | None = None  # (M,) nats; None where no image was looked at
-    prices: Tensor | None = None  # (M,) nats for all pixels that each draws; None: nothing was asked for
-    leftovers: Leftovers | None = None  # None: nobody looked for any
-
-    def among(self, numbers: Sequence[int]) -> Found:
-        """What is in the images `numbers`, rising, which are counted from 0 again."""
-        index = torch.tensor(numbers, device=self.objects.image.device)
-        mine = _among(self.objects, index)
-        objects, leftovers = _counted(self.objects[mine], index), self.leftovers
-        if leftovers is not None:
-            leftovers = leftovers[_among(leftovers.objects, index)]
-            leftovers = replace(leftovers, objects=_counted(leftovers.objects, index))
-        evidence, prices = (None if values is None else values[mine] for values in (self.evidence, self.prices))
-        return Found(objects, self.backdrops[index], evidence, prices, leftovers)
-
-    @property
-    def surety(self) -> Tensor:
-        """How likely each is there (M,): its presence, and less if it is hardly worth its price."""
-        if self.evidence is None or self.prices is None:
-            return self.objects.presence
-        return _surety(self.objects, self.evidence, self.prices)
-
-
-def _surety(objects: Drawables, evidence: Tensor, prices: Tensor) -> Tensor:
-    ample = (_AMPLE * prices).clamp(min=_LEAST_AMPLE)
-    return objects.presence * -torch.expm1(-evidence / ample)
-
-
-def _among(objects: Drawables, images: Tensor) -> Tensor:
-    """Which objects are in some images."""
-    return torch.isin(objects.image, images).nonzero().flatten()
-
-
-def _counted(objects: Drawables, images: Tensor) -> Drawables:
-    """Objects of `images`, rising, which are counted from 0 again."""
-    return replace(objects, image=torch.searchsorted(images, objects.image))
 
 
 def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:
@@ -114,99 +52,14 @@ def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted,
                 prepare(image, model.config.image_size, start + number)
                 for number, image in enumerate(inputs[start : start + batch])
             ]
-            found = _infer(model, prepared, wanted)
+            found = find(model, prepared, wanted)
             made: dict[int, Scene] = {}
             for numbers in _of_one_size(prepared):
                 photos = torch.stack([prepared[number].pixels for number in numbers])
                 photos = swap(model.config, photos.to(found.backdrops.masks))
-                made |= zip(numbers, _scenes(model, found.among(numbers), photos, wanted), strict=True)
+                made |= zip(numbers, to_scenes(model, found.among(numbers), photos, wanted), strict=True)
             scenes += [made[number] for number in range(len(prepared))]
     return scenes
-
-
-def render(model: GridModel, scene: Scene) -> Picture:
-    """See `GridModel.render`."""
-    if scene.background is None:
-        raise UserError("this scene has no background picture, so it cannot be drawn: decompose gives one")
-    if any(item.what is None for item in scene.objects):
-        raise UserError("an object of this scene has no `what`, so it cannot be drawn: decompose gives one")
-    like, dim = next(model.parameters()), model.config.foreground.what_dim
-    size = scene.height, scene.width
-    vectors = [item.what for item in scene.objects if item.what is not None]
-    for vector in vectors:
-        if len(vector) != dim:
-            raise UserError(f"an object's `what` has {len(vector)} numbers, but this model's have {dim}")
-    what = like.new_tensor(np.array(vectors, np.float32).reshape(len(vectors), dim))
-    with evaluating(model):
-        picture, alpha = model.foreground.decode(what)
-        where = geometry.from_boxes(like.new_tensor(scene.where_boxes), *size)
-        objects = Drawables(
-            image=torch.zeros(len(what), dtype=torch.long, device=like.device),
-            where=where,
-            frame=model.foreground.frame(where),
-            depth=like.new_tensor([item.depth for item in scene.objects]),
-            presence=like.new_tensor(scene.scores),
-            what=what,
-            picture=picture,
-            alpha=alpha,
-            cost=like.new_zeros(len(what)),
-            held=torch.ones(len(what), dtype=torch.bool, device=like.device),
-        )
-        background = torch.from_numpy(scene.background.copy()).to(like).permute(2, 0, 1) / 255
-        layers = draw(objects, _cells(model), (1, *size))
-        return to_picture(model.config, _over(model, layers, swap(model.config, background[None]))[0])
-
-
-def sample(model: GridModel, count: int, generator: torch.Generator | None, objects: float | None) -> list[Scene]:
-    """See `GridModel.sample`: the foreground's latents from their priors, the background by the paper's algorithm."""
-    rows, columns = model.config.foreground.grid
-    cells, stage = rows * columns, model.final
-    probability = stage.presence_prior if objects is None else objects / cells
-    if count < 0 or not 0 <= probability <= 1:
-        raise UserError(f"cannot draw {count} scenes of {objects} objects: this model has {cells} cells")
-    like = next(model.parameters())
-    scale_std = model.config.foreground.scale_std_at(stage)
-
-    def normal(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=generator, dtype=like.dtype, device=like.device)
-
-    scenes: list[Scene] = []
-    with evaluating(model):
-        for _ in range(count):
-            present = torch.rand(cells, generator=generator, device=like.device) < probability
-            scale = stage.scale_prior_mean + scale_std * normal(cells, 2)
-            where = geometry.to_where(scale, normal(cells, 2), rows, columns)[present]
-            depth, what = normal(cells)[present], normal(cells, model.config.foreground.what_dim)[present]
-            image = torch.zeros(len(what), dtype=torch.long, device=like.device)
-            frame, presence = model.foreground.frame(where), torch.ones_like(depth)
-            decoded, cost = model.foreground.decode(what), torch.zeros_like(depth)
-            drawn = Drawables(image, where, frame, depth, presence, what, *decoded, cost, present[present])
-            backdrops = model.generate_background(generator)
-            layers = draw(drawn, _cells(model), (1, *model.config.image_size))
-            photo = _over(model, layers, backdrops.image)
-            scenes += _scenes(model, Found(drawn, backdrops), photo, Wanted())
-    return scenes
-
-
-def _infer(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> Found:
-    """The objects of some images that are worth their price, and what is behind them."""
-    like = next(model.parameters())
-    images = swap(model.config, torch.stack([item.image for item in prepared]).to(like))
-    images = images.contiguous(memory_format=torch.channels_last)
-    objects = model.foreground.find(images, model.final, wanted.threshold)
-    backdrops = model.infer_background(images, True)
-    behind = worth.behind(model, images, backdrops)
-    if wanted.price is None or wanted.published:
-        return Found(objects, backdrops, worth.worth(model, objects, images, behind))
-    objects, evidence, prices = worth.prune(model, objects, images, behind, wanted.price)
-    if wanted.second_look and model.final.unknown:
-        objects, evidence = look_closer(model, objects, evidence, images, behind)
-        objects, evidence = look_again(model, objects, evidence, images, behind)
-        objects, evidence, prices = worth.prune(model, objects, images, behind, wanted.price, evidence)
-        if wanted.leftovers:
-            leftovers = find_leftovers(model, objects, images, behind, wanted.price)
-            return Found(objects, backdrops, evidence, prices, leftovers)
-    return Found(objects, backdrops, evidence, prices)
 
 
 def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[list[int]]:
@@ -220,12 +73,12 @@ def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[list[int]]:
             yield numbers[start : start + together]
 
 
-def _scenes(model: GridModel, found: Found, photos: Tensor, wanted: Wanted) -> Iterator[Scene]:
+def to_scenes(model: GridModel, found: Found, photos: Tensor, wanted: Wanted) -> Iterator[Scene]:
     """The scenes of photos (B, C, H, W), all of one size, from what was found in them."""
     size = photos.shape[2], photos.shape[3]
     config, final = model.config, model.final
     how = Weighing(
-        cells=_cells(model),
+        cells=model.config.cells,
         objects=min(SHARPEST, config.foreground.sigma_at(final)),
         background=min(SHARPEST, config.background.sigma_at(final)),
         unknown=final.unknown,
@@ -279,7 +132,7 @@ def _scene(
         components=components,
         reconstruction=None
         if layer is None or background is None
-        else to_picture(model.config, _over(model, layer, background)),
+        else to_picture(model.config, over(model.config, layer, background)),
         background=None if background is None else to_picture(model.config, background),
         foreground=None if layer is None else to_picture(model.config, layer.image),
         alpha=None if layer is None else to_bytes(layer.alpha[0]),
@@ -328,7 +181,7 @@ def _leftovers(
     """
     objects = leftovers.objects
     where = geometry.to_boxes(objects.where, *size).double().cpu().numpy()
-    scores = _surety(objects, leftovers.evidence, leftovers.prices).tolist()
+    scores = surety(objects, leftovers.evidence, leftovers.prices).tolist()
     found: list[list[Object]] = [[] for _ in understood]
     which: list[int] = []
     for number, (image, mask) in enumerate(
@@ -364,13 +217,3 @@ def _by_image(records: tuple[Object, ...], objects: Drawables, count: int) -> li
     """The records of objects, which are in the order of their images, for each of so many images."""
     first = np.searchsorted(objects.image.cpu().numpy(), range(count + 1))
     return [records[first[number] : first[number + 1]] for number in range(count)]
-
-
-def _over(model: GridModel, layers: Composite, background: Tensor) -> Tensor:
-    """Objects over backgrounds (..., C, H, W), mixed as the model mixes them: (..., C, H, W)."""
-    mean = layers.alpha * layers.image if model.config.foreground.premultiplied else layers.image
-    return mean + (1 - layers.alpha) * background
-
-
-def _cells(model: GridModel) -> int:
-    return model.config.foreground.grid[0] * model.config.foreground.grid[1]

@@ -5,7 +5,7 @@ A whole model's config stands beside the model, in its file.
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -234,3 +234,20 @@ class GridConfig(ModelConfig):
                 f"4, 8, 16, 32 or 64 pixels, so grids of {', '.join(fitting) or 'no size'} fit"
             )
         return self
+
+
+class MixtureConfig(ModelConfig):
+    """A model that has nothing but components: as many as others have cells and components together."""
+
+    collapses = frozenset({"one-component"})
+
+    if TYPE_CHECKING:  # each model has the field at a place and with a default of its own
+        components: int = 1
+
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        return cls.model_validate({"image_size": size, "components": grid * grid + components})
+
+    @property
+    def parts(self) -> int:
+        return self.components

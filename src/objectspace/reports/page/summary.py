@@ -48,7 +48,10 @@ MEASURES = {
         "background mIoU",
         "Mean overlap of the background's true parts with components; 1 is best.",
     ),
-    "mse": ("pixel MSE", "Squared error of a reconstruction, summed over pixels and colours (0 to 1); 0 is perfect."),
+    "squared_error": (
+        "squared error",
+        "Of a reconstruction, summed over pixels and colours (0 to 1); 0 is perfect.",
+    ),
     "images": ("images", "Images that were measured."),
     "mask_images": ("images with masks", "Images whose segmentation was measured."),
     "empty_images": ("empty images", "Images without a true object: they count in all but the count error."),

@@ -1,0 +1,251 @@
+"""A heap of images taken apart into a directory, a batch at a time; the same command goes on with it.
+
+    frames/*.png         the images of animations and videos, which have no file of their own
+    .journal.sqlite      what is finished, and what was found: the same command continues, and adds new images
+
+Reads sources one after another and keeps no more than a batch, so a million files take no more memory than a hundred.
+Every image is taken apart once. What else there is in the directory is for subclasses to say: `decomposition.py` makes
+what `objectspace decompose` gives, `labels/labelling.py` groups what was found.
+"""
+
+import io
+import sqlite3
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar
+
+from PIL import Image
+
+from objectspace.errors import UserError
+from objectspace.io.files import shown, write_atomically
+from objectspace.io.images import BadImage, read_image
+from objectspace.io.paths import Nothing, Source
+from objectspace.io.progress import Progress
+from objectspace.models.base import SceneModel
+from objectspace.models.parts.grid import GridModel
+from objectspace.results.journal import Journal
+from objectspace.results.options import DecomposeOptions
+from objectspace.results.record import Record
+from objectspace.scene import Picture, Scene
+
+JOURNAL = ".journal.sqlite"
+LARGEST_BATCH = 2**24  # pixels
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What there is now."""
+
+    images: int
+    objects: int
+    new: int
+    seconds: float
+    problems: int
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """An image that waits to be taken apart."""
+
+    source: Source
+    stamp: str
+    number: int | None
+    pixels: Picture
+
+
+@dataclass
+class _Waiting:
+    """A batch in the making: its frames, and the sources that are at their end once these are done."""
+
+    frames: list[Frame] = field(default_factory=list)
+    ended: list[tuple[Source, str]] = field(default_factory=list)
+
+    def is_full(self, batch: int) -> bool:
+        return is_full((frame.pixels.shape[:2] for frame in self.frames), batch)
+
+    def holds(self, source: Source) -> bool:
+        """Whether the same file was named twice."""
+        return any(source.key == other.key for other, _ in self.ended)
+
+
+class ResultsDirectory(ABC):
+    """The directory `out`, made with a model that is called `name`."""
+
+    results: ClassVar[tuple[str, ...]]  # the names of what is written into it
+
+    def __init__(self, out: Path, model: SceneModel, name: str, options: DecomposeOptions) -> None:
+        self.out, self.model, self.name, self.options = out, model, name, options
+        self.weights = fingerprint(model)
+        if options.price is not None and not isinstance(model, GridModel):
+            raise UserError(f"--price is for models of cells, and a {model.config.kind} has none: leave it out")
+        if options.labels is not None:
+            options.labels.check_made_with(name, self.weights)
+        self._new = self._problems = 0
+
+    def settings(self) -> dict[str, Any]:
+        """What must stay the same for a directory to be continued."""
+        return {"weights of --model": self.weights} | self.options.settings()
+
+    @abstractmethod
+    def write(self, name: str, frame: Frame, scene: Scene) -> None:
+        """Write the files of one image."""
+
+    @abstractmethod
+    def assemble(self, journal: Journal, say: Callable[[str], None]) -> None:
+        """Write the files about all images."""
+
+    def wants_pictures(self, number: int) -> bool:
+        """Whether a batch that begins with this image is asked for the background and pictures, too."""
+        return self.options.pictures
+
+    def noted(self, journal: Journal, number: int, place: str, frame: Frame, scene: Scene) -> None:  # noqa: B027
+        """Do what is left to do once an image is in the journal; `scene` has the pictures that were wanted."""
+
+    def run(self, sources: Iterable[Source | Nothing], total: int | None, say: Callable[[str], None]) -> Summary:
+        """Take apart what is not done yet, then write what is about all images, and say what had to be left out.
+
+        `total` is for the progress bar.
+        """
+        start = time.monotonic()
+        sources = iter(sources)
+        first = next(sources, None)
+        if first is None:
+            raise UserError("there is nothing to take apart: no path was given")
+        _refuse_foreign(self.out, self.results)
+        try:
+            with Journal(self.out / JOURNAL, self.settings()) as journal:
+                with Progress("decomposing", total) as progress:
+                    self._take_apart(journal, chain([first], sources), progress)
+                self.assemble(journal, say)
+                for path, reason in journal.problems():
+                    say(f"skipped: {shown(path)}: {reason}")
+                return Summary(*journal.totals, self._new, time.monotonic() - start, self._problems)
+        except (OSError, sqlite3.Error) as error:
+            where, why = getattr(error, "filename", None), getattr(error, "strerror", None)
+            reason = f"cannot write {where or self.out}: {why or error}"
+            raise UserError(f"{reason}. What is finished is kept, and the same command continues") from error
+
+    def _take_apart(self, journal: Journal, sources: Iterable[Source | Nothing], progress: Progress) -> None:
+        waiting = _Waiting()
+        for source in sources:
+            if isinstance(source, Nothing):
+                self._skip(journal, source.path, source.reason)
+                continue
+            stamp = source.stamp()
+            if not journal.is_finished(source.key, stamp) and not waiting.holds(source):
+                try:
+                    for number, pixels in source.frames():
+                        if not journal.has_frame(source.key, number, stamp):
+                            waiting.frames.append(Frame(source, stamp, number, pixels))
+                        if waiting.is_full(self.options.batch):
+                            waiting = self._finish(journal, waiting)
+                    waiting.ended.append((source, stamp))
+                except BadImage as error:
+                    self._skip(journal, source.path, error.reason)
+            progress.advance()
+        self._finish(journal, waiting)
+
+    def _skip(self, journal: Journal, path: str, reason: str) -> None:
+        if self.options.strict:
+            raise UserError(f"{shown(path)} {reason}. Without --strict it would be skipped")
+        journal.add_problem(path, reason)
+        self._problems += 1
+
+    def _finish(self, journal: Journal, batch: _Waiting) -> _Waiting:
+        """Take a batch apart, write its files, note it down; gives the next, empty batch."""
+        numbers = journal.numbers_for((frame.source.key, frame.number) for frame in batch.frames)
+        wanted = self.wants_pictures(min(numbers, default=0))
+        scenes = self.decomposed([frame.pixels for frame in batch.frames], pictures=wanted)
+        with journal.batch():
+            for frame, scene in zip(batch.frames, scenes, strict=True):
+                key, name = frame.source.key, journal.name_for(frame.source.key, frame.number)
+                kept = scene if self.options.pictures else bare(scene)
+                self.write(name, frame, kept)
+                place, origin = shown(frame.source.path), None
+                if frame.number is not None:
+                    place, origin = shown(str(self._frame_file(name))), place
+                number = journal.add(key, frame.number, frame.stamp, name, place, origin, kept)
+                self.noted(journal, number, place, frame, scene)
+            for source, stamp in batch.ended:
+                journal.finish(source.key, stamp)
+        self._new += len(scenes)
+        return _Waiting()
+
+    def decomposed(self, images: list[Picture], pictures: bool) -> list[Scene]:
+        """The scenes of images, labelled; with background and `pictures`, or with neither."""
+        labels, threshold, price = self.options.labels, self.options.threshold, self.options.price
+        asked: dict[str, Any] = {"background": pictures, "pictures": pictures, "batch": self.options.batch}
+        if price is not None:
+            asked["price"] = price  # which only models of cells take
+        if isinstance(self.model, GridModel):
+            asked["leftovers"] = self.options.leftovers
+        scenes = self.model.decompose(images, threshold, **asked)
+        return scenes if labels is None else [labels.apply(scene) for scene in scenes]
+
+    def write_frame(self, name: str, frame: Frame) -> None:
+        """The image itself, if it has no file of its own."""
+        if frame.number is not None:
+            write_png(self._frame_file(name), Image.fromarray(frame.pixels))
+
+    def image_of(self, record: Record, say: Callable[[str], None], where: str) -> Picture | None:
+        """The image that a record is about; if it is gone since, says that it will be missing in the file `where`."""
+        try:
+            return read_image(Path(record.key) if record.frame is None else self._frame_file(record.name))
+        except BadImage as error:
+            say(f"not in {where}: {record.file_name}: {error.reason}")
+            return None
+
+    def _frame_file(self, name: str) -> Path:
+        return self.out / "frames" / f"{name}.png"
+
+
+def is_full(sizes: Iterable[tuple[int, ...]], batch: int) -> bool:
+    """Whether images of these heights and widths are as many as may be worked on at a time."""
+    pixels = [height * width for height, width in sizes]
+    return len(pixels) >= batch or sum(pixels) >= LARGEST_BATCH
+
+
+def fingerprint(model: SceneModel) -> str:
+    """The same for models that do the same: of the config and all weights."""
+    digest = blake2b(f"{model.config.model_dump_json()} {model.final}".encode(), digest_size=6)
+    for name, values in model.state_dict().items():
+        digest.update(name.encode())
+        digest.update(values.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def bare(scene: Scene) -> Scene:
+    """A scene as a model gives it when neither the background nor pictures are asked for."""
+    in_parts = any(part.box is not None for part in scene.components)  # of a model that has nothing but components
+    return replace(
+        scene,
+        objects=tuple(replace(item, crop=None) for item in scene.objects),
+        components=tuple(replace(part, image=None) for part in scene.components) if in_parts else (),
+        reconstruction=None,
+        background=None,
+        foreground=None,
+        alpha=None,
+    )
+
+
+def write_png(path: Path, picture: Image.Image) -> None:
+    """Write a picture, whole or not at all."""
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG", compress_level=3)
+    write_atomically(path, buffer.getvalue(), durable=False)
+
+
+def _refuse_foreign(out: Path, results: Sequence[str]) -> None:
+    """Results are never written over files that came from elsewhere."""
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file: give a directory as --out")
+    if (out / JOURNAL).exists():
+        return
+    for name in results:
+        if (out / name).exists():
+            raise UserError(f"{out / name} is there already, and not from this command: give another --out")

@@ -1,0 +1,46 @@
+"""Validation during training: its measures, its pictures and the collapse watch are about the same scenes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from objectspace.models import Space
+from objectspace.recipes.recipe import Recipe
+from objectspace.scene import Scene
+from objectspace.training import validation
+from objectspace.training.log import MetricsLog
+from objectspace.training.monitor import vitals
+from objectspace.training.run import RunOptions, train
+
+
+def test_measures_pictures_and_watch_are_of_what_was_learned(
+    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned, used = list[Scene](), dict[str, Sequence[Scene]]()
+    decompose, measure = Space.decompose_understood, validation.measure
+
+    def noted(self: Space, images: Any) -> list[Scene]:
+        learned[:] = decompose(self, images)
+        return learned
+
+    def measured(scenes: Sequence[Scene], *rest: Any) -> dict[str, float]:
+        used["measures"] = scenes
+        return measure(scenes, *rest)
+
+    def watched(scenes: Sequence[Scene]) -> Any:
+        used["watch"] = scenes
+        return vitals(scenes)
+
+    def pictured(self: MetricsLog, step: int, images: Any, scenes: Sequence[Scene]) -> None:
+        used["pictures"] = scenes
+
+    monkeypatch.setattr(Space, "decompose_understood", noted)
+    monkeypatch.setattr(validation, "measure", measured)
+    monkeypatch.setattr(validation, "vitals", watched)
+    monkeypatch.setattr(MetricsLog, "picture", pictured)
+    train(tiny, RunOptions(sprites, tmp_path / "run"), lambda line: None)
+    assert used["measures"] is used["watch"] is learned
+    assert used["pictures"] == learned[: validation.PICTURED]
+    assert used["pictures"]
