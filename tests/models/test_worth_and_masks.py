@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from objectspace.models import Space, create
-from objectspace.models.parts import worth
+from objectspace.models.parts import visible, worth
 from objectspace.models.parts.drawing import Drawables, draw
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.ops import geometry
@@ -187,3 +187,28 @@ def test_an_object_too_faint_to_have_a_whole_box_has_that_of_its_latent(model, m
     faint = dataclasses.replace(faint, alpha=torch.full_like(faint.alpha, 0.3))
     (item,) = seeing(model, monkeypatch, faint).decompose(painted(32), price=None)[0].objects
     assert item.whole_box == item.where_box
+
+
+def test_the_background_is_divided_where_the_photo_changes_not_where_the_masks_do():
+    """Two components with a blurred border in the middle; the photo is four times as large, its edge elsewhere."""
+    share = torch.linspace(0.95, 0.05, 32).expand(32, 32)
+    means = torch.tensor([RED, BLUE]).view(1, 2, 3, 1, 1).expand(-1, -1, -1, 32, 32)
+    photo = torch.tensor(RED).view(3, 1, 1).expand(3, 128, 128).clone()
+    photo[:, :, 40:] = torch.tensor(BLUE).view(3, 1, 1)
+    owner = visible.segment(photo[None], Backdrops(torch.stack([share, 1 - share])[None], means), 0.1)
+    assert torch.equal(owner[0], (torch.arange(128) >= 40).long().expand(128, 128))
+
+
+def test_a_shadow_belongs_to_what_it_falls_on():
+    bright, dark = (0.8, 0.6, 0.4), (0.3, 0.2, 0.5)
+    means = torch.tensor([bright, dark]).view(1, 2, 3, 1, 1).expand(-1, -1, -1, 8, 8)
+    photo = 0.5 * torch.tensor(bright).view(1, 3, 1, 1).expand(-1, -1, 8, 8)
+    both = Backdrops(torch.full((1, 2, 8, 8), 0.5), means)
+    assert (visible.segment(photo, both, 0.1) == 1).all(), "the nearer colour"
+    assert (visible.segment(photo, both, 0.1, shadow=0.2) == 0).all()
+
+
+def test_a_pixel_that_no_component_explains_is_the_likeliest_ones():
+    means = torch.zeros(1, 2, 3, 8, 8)
+    masks = torch.stack([torch.full((8, 8), 0.3), torch.full((8, 8), 0.7)])[None]
+    assert (visible.segment(torch.ones(1, 3, 8, 8), Backdrops(masks, means), 0.01) == 1).all()

@@ -24,7 +24,7 @@ from objectspace.models.parts.drawing import Drawables, draw, over, together
 from objectspace.models.parts.found import Found, Wanted, find, surety
 from objectspace.models.parts.leftovers import OWN, Leftovers, masks_of
 from objectspace.models.parts.pictures import Backdrop, evaluating, swap, to_bytes, to_picture, to_size
-from objectspace.models.parts.visible import SHARPEST, Visible, Weighing, share_out
+from objectspace.models.parts.visible import SHARPEST, Visible, Weighing, segment, share_out
 from objectspace.ops import geometry
 from objectspace.ops.compositing import Composite
 from objectspace.scene import Component, Object, Picture, Scene
@@ -94,29 +94,30 @@ def to_scenes(model: GridModel, found: Found, photos: Tensor, wanted: Wanted) ->
         mine = [old + new for old, new in zip(mine, more, strict=True)]
         objects = together(objects, found.leftovers.objects[torch.tensor(which, dtype=torch.long, device=device)])
     layers = draw(objects, how.cells, (len(photos), *size)) if wanted.pictures else None
+    owners = segment(photos, found.backdrops, how.background, how.shadow) if wanted.background else None
     for number in range(len(photos)):
         backdrop = found.backdrops.of(number) if wanted.background else None
         if backdrop is not None and not wanted.pictures:
             backdrop = Backdrop(backdrop.masks, None)
         unexplained = (seen.unexplained[number] > 0.5).cpu().numpy() if final.unknown else None
-        yield _scene(model, mine[number], backdrop, layers, number, size, unexplained)
+        layer = None if layers is None else layers[number]
+        owner = None if owners is None else owners[number].cpu().numpy()
+        yield _scene(model, mine[number], backdrop, owner, layer, size, unexplained)
 
 
 def _scene(
     model: GridModel,
     objects: tuple[Object, ...],
     backdrop: Backdrop | None,
-    layers: Composite | None,
-    number: int,
+    owner: NDArray[np.int64] | None,
+    layer: Composite | None,
     size: tuple[int, int],
     unexplained: Mask | None,
 ) -> Scene:
-    """One scene: `layers` holds its drawn objects at `number`, `backdrop` its own background (K, ...)."""
+    """One scene: `layer` is its drawn objects, `backdrop` what is behind, `owner` (H, W) whose pixels those are."""
     components: tuple[Component, ...] = ()
-    layer = None if layers is None else layers[number]
     background = None
-    if backdrop is not None:
-        owners = to_size(backdrop.masks, size).argmax(0).cpu().numpy()
+    if backdrop is not None and owner is not None:
         free = np.ones(size, np.bool_)
         for item in objects:
             free[item.mask] = False
@@ -124,7 +125,7 @@ def _scene(
         if backdrop.means is not None:
             pictures = [to_picture(model.config, to_size(mean, size)) for mean in backdrop.means]
             background = to_size(backdrop.image, size)
-        components = tuple(Component((owners == k) & free, picture) for k, picture in enumerate(pictures))
+        components = tuple(Component((owner == k) & free, picture) for k, picture in enumerate(pictures))
     return Scene(
         height=size[0],
         width=size[1],

@@ -1,13 +1,15 @@
-"""Which pixels of a photo belong to which object, at the photo's own size.
+"""Which pixels of a photo belong to which object, and which of the rest to which component, at the photo's own size.
 
 A pixel x belongs to object i with a probability proportional to w_i alpha_i N(x; colour_i, s), w_i being its weight
 among all cells; against it stand the other objects, the background's components with the weight 1 - sum w alpha, and
 nobody, with a small weight, if the model knows the unknown. A mask holds the pixels where that exceeds one half, so
-masks are disjoint. All channels are weighed at once. Objects are looked at in their windows only. Shapes: B photos of
-one size, M objects, m of them in a window group, K components, C H W photo, R Q a window.
+masks are disjoint. What no object has is the component's that explains it best. All channels are weighed at once.
+Objects are looked at in their windows only. Shapes: B photos of one size, M objects, m of them in a window group,
+K components, C H W photo, R Q a window.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,13 +90,8 @@ def share_out(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Wei
 
 def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> Tensor:
     """The density of every pixel of photos (B, C, H, W) under their backgrounds, lit or in shadow: (B, H, W)."""
-    if backdrops.means is None:
-        raise ValueError("pixels can be weighed against a background only if it has its pictures")
     density, ground = torch.zeros_like(photos[:, 0]), torch.zeros_like(photos)
-    size = photos.shape[2], photos.shape[3]
-    for masks, means in zip(backdrops.masks.unbind(1), backdrops.means.unbind(1), strict=True):  # little memory
-        means = means if means.shape[2:] == size else torch.stack([to_size(mean, size) for mean in means])
-        weight = to_size(masks, size)
+    for weight, means in _components(photos, backdrops):
         density += weight * _density(photos, means, sigma)
         if shadow:
             ground += weight[:, None] * means
@@ -102,6 +99,30 @@ def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0
         dark = _density(photos, shades(photos, ground) * ground, sigma)
         density = (1 - shadow) * density + shadow / LEVELS * dark
     return density
+
+
+def segment(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> Tensor:
+    """Which component explains each pixel of photos (B, C, H, W) best, lit or in shadow: their numbers (B, H, W)."""
+    best, owner = torch.full_like(photos[:, 0], -1), torch.zeros_like(photos[:, 0], dtype=torch.long)
+    for number, (weight, means) in enumerate(_components(photos, backdrops)):
+        density = _density(photos, means, sigma)
+        if shadow:
+            dark = _density(photos, shades(photos, means) * means, sigma)
+            density = torch.maximum((1 - shadow) * density, shadow / LEVELS * dark)
+        density = density * weight
+        owner[density > best] = number
+        best = torch.maximum(best, density)
+    return owner
+
+
+def _components(photos: Tensor, backdrops: Backdrops) -> Iterator[tuple[Tensor, Tensor]]:
+    """Masks (B, H, W) and pictures (B, C, H, W) at the size of photos, one component after another: little memory."""
+    if backdrops.means is None:
+        raise ValueError("pixels can be weighed against a background only if it has its pictures")
+    size = photos.shape[2], photos.shape[3]
+    for masks, means in zip(backdrops.masks.unbind(1), backdrops.means.unbind(1), strict=True):
+        means = means if means.shape[2:] == size else torch.stack([to_size(mean, size) for mean in means])
+        yield to_size(masks, size), means
 
 
 def _layers(objects: Drawables, photos: Tensor, how: Weighing) -> list[_Layer]:
