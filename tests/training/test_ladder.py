@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,17 +133,21 @@ def test_gradients_that_differ_need_a_plane_of_colour(climbing: Recipe, tmp_path
 @pytest.mark.slow
 def test_bands_that_differ_need_components(climbing: Recipe, tmp_path: Path) -> None:
     name, recipe = choice(river, climbing, tmp_path)
-    assert name in ("one smooth component", "2 components")
+    assert name in ("2 colours an image", "one smooth component", "2 components")
     settled = background(recipe.model)
     assert not settled.flat
     assert not settled.plane
 
 
-@pytest.mark.parametrize("own", [{"flat": True}, {"plane": True}, {"strong_decoder": True}], ids=str)
-def test_a_rung_draws_in_its_own_way_whatever_the_recipe_s(own: dict[str, bool]) -> None:
+@pytest.mark.parametrize(
+    "own", [{"flat": True}, {"plane": True}, {"palette": True, "stray": 0.1}, {"strong_decoder": True}], ids=str
+)
+def test_a_rung_draws_in_its_own_way_whatever_the_recipe_s(own: dict[str, Any]) -> None:
     tried = rungs(SpaceBackgroundConfig(components=1, **own), images=1000)
     ways = {
-        rung.name: [way for way in ("flat", "plane", "strong_decoder") if getattr(rung.background, way)]
+        rung.name: [
+            way for way in ("flat", "plane", "palette", "stray", "strong_decoder") if getattr(rung.background, way)
+        ]
         for rung in tried
     }
     assert ways == {
@@ -150,6 +155,7 @@ def test_a_rung_draws_in_its_own_way_whatever_the_recipe_s(own: dict[str, bool])
         "one plane of colour an image": ["plane"],
         "one still": [],
         "8 stills": [],
+        "5 colours an image": ["palette", "stray"],
         "one smooth component": [],
         "5 components": [],
         "a strong decoder": ["strong_decoder"],

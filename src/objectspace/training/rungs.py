@@ -27,6 +27,7 @@ from objectspace.training.ground import compact_regions
 STILLS = (1, 8)
 COMPONENTS = 5  # the paper's, for a recipe with fewer than two
 IMAGES_A_STILL = 10  # with fewer a still would be one of the images
+STRAY = 0.02  # share of a palette's pixels that are any component's
 SLACK = 0.5  # nats: a pixel that misses so much is explained well enough for a background that has just begun
 # How a rung learns, its steps in per cent.
 RATE = Optimiser.model_validate({"name": "adam", "rate": 5e-3, "decay": "(1.0 -> 0.2):(50 -> 100)"})
@@ -89,7 +90,7 @@ class Result:
 
 def rungs(own: SpaceBackgroundConfig, images: int) -> list[Rung]:
     """The backgrounds to try, weakest first; with the widths of the recipe's `own`, for so many training images."""
-    ways = {"flat": False, "plane": False, "palette": False, "strong_decoder": False}
+    ways = {"flat": False, "plane": False, "palette": False, "stray": 0.0, "strong_decoder": False}
     plain = own.model_copy(update={"stills": 0, "still_things": "background", **ways})
     several = own.components if own.components > 1 else COMPONENTS
     stills = [count for count in STILLS if count == 1 or images >= IMAGES_A_STILL * count]
@@ -102,6 +103,10 @@ def rungs(own: SpaceBackgroundConfig, images: int) -> list[Rung]:
                 plain.model_copy(update={"components": 0, "stills": count, "still_things": own.still_things}),
             )
             for count in stills
+        ),
+        Rung(
+            f"{several} colours an image",
+            plain.model_copy(update={"components": several, "palette": True, "stray": STRAY}),
         ),
         Rung("one smooth component", plain.model_copy(update={"components": 1})),
         Rung(f"{several} components", plain.model_copy(update={"components": several})),
