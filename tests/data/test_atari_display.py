@@ -2,17 +2,26 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from objectspace.data import Dataset
-from objectspace.data.atari import AtariSource, streams
+from objectspace.data.atari import AtariSource, source, streams
 from objectspace.data.atari.display import Display
 from objectspace.data.atari.truth import Found
 from objectspace.data.generate import generate
 from objectspace.data.sample import Sample
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short() -> Iterator[None]:
+    """Units of a few frames: the display is there from the first one on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source, "UNIT", 16)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +69,6 @@ def test_rules_that_fail_leave_the_display_unknown(monkeypatch: pytest.MonkeyPat
     assert display.parts(np.full((210, 160, 3), 7, np.uint8), []) == []
 
 
-@pytest.mark.slow
 def test_a_data_set_keeps_them_apart_from_the_objects(tmp_path: Path) -> None:
     games = ("MsPacman", "Riverraid")
     generate(AtariSource(games, size=64), tmp_path / "set", streams(games, {"train": 8}), workers=1)
