@@ -1,5 +1,6 @@
 """A speed-up means nothing unless both sides compute the same."""
 
+import pytest
 import torch
 
 from benchmarks.dense import DenseSpace
@@ -8,6 +9,7 @@ from objectspace.models.space import Space
 from objectspace.models.space import SpaceConfig as Config
 
 
+@pytest.mark.slow
 def test_the_dense_version_computes_the_same_loss_and_gradient() -> None:
     config = Config.model_validate({"image_size": 32, "width": "laptop", "foreground": {"grid": 4}})
     stage = Stage(0.01, -1.0, 0.5, boundary_weight=1.0)

@@ -116,6 +116,7 @@ def test_the_frames_of_a_unit_differ(invaders: list[Sample]) -> None:
     assert len({sample.image.tobytes() for sample in invaders}) > 40
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short")
 def test_a_unit_comes_from_its_own_episodes() -> None:
     units = [AtariSource(("Pong",), seed=seed).make(split, "Pong", unit) for seed, split, unit in
@@ -169,6 +170,7 @@ def test_vision_sees_nothing_on_a_black_screen_whatever_was_there_before() -> No
     assert game.vision(np.zeros_like(screen)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short")
 def test_every_image_is_distinct_in_all_splits(tmp_path: Path) -> None:
     games = ("Pong", "Qbert")

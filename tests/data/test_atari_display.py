@@ -69,6 +69,7 @@ def test_rules_that_fail_leave_the_display_unknown(monkeypatch: pytest.MonkeyPat
     assert display.parts(np.full((210, 160, 3), 7, np.uint8), []) == []
 
 
+@pytest.mark.slow
 def test_a_data_set_keeps_them_apart_from_the_objects(tmp_path: Path) -> None:
     games = ("MsPacman", "Riverraid")
     generate(AtariSource(games, size=64), tmp_path / "set", streams(games, {"train": 8}), workers=1)

@@ -42,6 +42,7 @@ def test_the_paper_s_defaults_make_the_published_model():
     assert model.config.foreground.grid == (16, 16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["random", "black", "white", "constant", "noise at the edges of the range"])
 def test_terms_are_finite_over_many_inputs(kind):
     model = create(small_config((16, 16), (2, 2), foreground={"sigma": 0.05}, background={"sigma": 0.05})).train()
