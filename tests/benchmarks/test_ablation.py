@@ -216,6 +216,7 @@ def test_with_fewer_images_finished_runs_are_only_measured_again(
     assert {result["measured_on"]["images"] for result in results(again).values()} == {2}
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on(
     sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -236,6 +237,7 @@ def test_a_stopped_run_goes_on(
     assert results(again)["warm-start-seed0"]["ours"] == before["warm-start-seed0"]["ours"]
 
 
+@pytest.mark.slow
 def test_a_run_that_diverged_is_named_and_the_others_go_on(
     sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
