@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 PYTEST      := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick lint docs wheel bench clean
+.PHONY: help demo test quick lint style types docs pytest wheel bench clean
 
 help: ## Show this menu
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -19,15 +19,23 @@ help: ## Show this menu
 demo: $(VENV)/.ready ## Set up, take sample scenes apart: demo/report.html, boxes, a picture
 	$(BIN)/objectspace demo
 
-test: lint docs $(VENV)/.browser ## Set up, check style and types, build the site, run all tests
-	$(PYTEST) $(PYTEST_ARGS)
+# Without its cache mypy keeps one core busy for most of a minute: it works beside the tests.
+test: style $(VENV)/.browser ## Set up, check style and types, build the site, run all tests
+	$(MAKE) --no-print-directory --jobs 3 types docs pytest
 
-quick: lint ## Check style and types, run the tests that are not marked slow
-	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
+quick: style ## Check style and types, run the tests that are not marked slow
+	$(MAKE) --no-print-directory --jobs 2 types pytest SELECT='-m "not slow"'
 
-lint: $(VENV)/.ready ## Set up, check style and types
+pytest: $(VENV)/.ready
+	$(PYTEST) $(SELECT) $(PYTEST_ARGS)
+
+lint: style types ## Set up, check style and types
+
+style: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
 	$(BIN)/mypy
 
 docs: $(VENV)/.ready ## Set up, build the site into site/; warnings are errors

@@ -17,6 +17,7 @@ from PIL import Image
 from helpers.commands import command as run
 
 SPRITES = ["--train", "8", "--val", "0", "--test", "4", "--size", "24", "--smallest", "0.3", "--largest", "0.4"]
+ALONE = ("--workers", 1)  # a worker takes longer to start than a few images do
 
 
 def start(*arguments: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -35,7 +36,7 @@ def printed() -> subprocess.CompletedProcess[bytes]:
 @pytest.fixture(scope="module")
 def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("cli") / "sprites"
-    run("data", "sprites", root, *SPRITES)
+    run("data", "sprites", root, *SPRITES, *ALONE)
     return root
 
 
@@ -45,6 +46,7 @@ def damaged(sprites: Path, tmp_path: Path) -> Path:
     return shutil.copytree(sprites, tmp_path / "set")
 
 
+@pytest.mark.slow
 def test_a_process_ends_with_the_code_and_the_words_of_its_command(
     printed: subprocess.CompletedProcess[bytes], tmp_path: Path
 ) -> None:
@@ -129,11 +131,13 @@ def test_recipes_are_listed_and_printed(tmp_path: Path) -> None:
     assert run("recipes", "show", tmp_path / "mine.toml").stdout == text
 
 
+@pytest.mark.slow
 def test_an_old_key_is_taken_with_a_hint_at_its_new_name(printed: subprocess.CompletedProcess[bytes]) -> None:
     assert b"validate_every = 9" in printed.stdout
     assert printed.stderr.startswith(b"hint: training.look_every is now called training.validate_every")
 
 
+@pytest.mark.slow
 def test_a_recipe_is_printed_in_utf_8_on_any_terminal(printed: subprocess.CompletedProcess[bytes]) -> None:
     assert printed.stdout.decode().startswith('about = "Grüße 🚀"\n')
 
@@ -143,7 +147,7 @@ def test_a_folder_of_pictures_becomes_a_data_set(tmp_path: Path) -> None:
     for number in range(3):
         Image.new("L", (20, 10 + number), 50 * number).save(tmp_path / "pictures" / f"{number}.png")
     (tmp_path / "pictures" / "broken.png").write_bytes(b"")
-    done = run("data", "convert", tmp_path / "pictures", tmp_path / "set", "--format", "folder")
+    done = run("data", "convert", tmp_path / "pictures", tmp_path / "set", "--format", "folder", *ALONE)
     assert "3 images" in done.stdout
     assert "left out: " in done.stderr
     assert "broken.png" in done.stderr

@@ -177,6 +177,7 @@ def rows(out: Path) -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in cells}
 
 
+@pytest.mark.slow
 def test_runs_are_ordinary_ones_and_every_piece_has_a_row(finished: Path) -> None:
     assert sorted(path.name for path in (finished / "runs").iterdir()) == RUNS
     steps = [json.loads((finished / "runs" / name / "summary.json").read_text())["state"]["step"] for name in RUNS]
@@ -195,6 +196,7 @@ def test_runs_are_ordinary_ones_and_every_piece_has_a_row(finished: Path) -> Non
     assert table["whole"][9] == "-", "eight steps do not reach the target"
 
 
+@pytest.mark.slow
 def test_the_same_command_again_trains_and_measures_nothing(
     sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +207,7 @@ def test_the_same_command_again_trains_and_measures_nothing(
     assert ((again / "ablation.json").read_text(), (again / "ablation.md").read_text()) == before
 
 
+@pytest.mark.slow
 def test_with_fewer_images_finished_runs_are_only_measured_again(
     sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +216,7 @@ def test_with_fewer_images_finished_runs_are_only_measured_again(
     assert {result["measured_on"]["images"] for result in results(again).values()} == {2}
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on(
     sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -233,6 +237,7 @@ def test_a_stopped_run_goes_on(
     assert results(again)["warm-start-seed0"]["ours"] == before["warm-start-seed0"]["ours"]
 
 
+@pytest.mark.slow
 def test_a_run_that_diverged_is_named_and_the_others_go_on(
     sprites: Path, again: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +257,7 @@ def test_a_run_that_diverged_is_named_and_the_others_go_on(
     assert rows(again) == table
 
 
+@pytest.mark.slow
 def test_a_piece_that_is_looked_at_in_a_diverged_whole_is_not_trained_again(
     sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

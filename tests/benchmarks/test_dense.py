@@ -1,16 +1,17 @@
 """A speed-up means nothing unless both sides compute the same."""
 
+import pytest
 import torch
 
 from benchmarks.dense import DenseSpace
 from objectspace.config import Anneal, Stage
-from objectspace.models.parts.settings import ForegroundConfig
 from objectspace.models.space import Space
 from objectspace.models.space import SpaceConfig as Config
 
 
+@pytest.mark.slow
 def test_the_dense_version_computes_the_same_loss_and_gradient() -> None:
-    config = Config(image_size=(32, 32), foreground=ForegroundConfig(grid=(4, 4)))
+    config = Config.model_validate({"image_size": 32, "width": "laptop", "foreground": {"grid": 4}})
     stage = Stage(0.01, -1.0, 0.5, boundary_weight=1.0)
     fast = Space.create(config, Anneal()).double()
     dense = DenseSpace(config, stage).double()

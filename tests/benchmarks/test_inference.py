@@ -7,6 +7,7 @@ from benchmarks import inference
 from benchmarks.step import SIZE
 
 
+@pytest.mark.slow
 def test_both_ways_find_the_same_masks() -> None:
     images = torch.rand(2, 3, SIZE, SIZE, generator=torch.Generator().manual_seed(0))
     images[:, :, : SIZE // 2] = images[:, :, :1, :1]  # plain above, noise below

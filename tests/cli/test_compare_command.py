@@ -89,6 +89,7 @@ def test_it_takes_part_in_the_comparison_of_steps(run, tmp_path) -> None:
     assert run(*steps)[0] == out  # nothing is measured again
 
 
+@pytest.mark.slow
 def test_it_takes_part_in_the_race_with_a_word_on_who_has_less_capacity(run, sprites, tmp_path) -> None:
     sizes = ("--models", "tiny", "--grids", "1,2", "--components", 2, "--size", 32, "--batch", 3)
     race = ("--data", sprites, "--minutes", 0.004, "--turns", 1, "--most-components", 4)

@@ -111,6 +111,7 @@ def test_the_page_needs_no_second_pass(run, model_folder, images, taken_apart):
     assert not Path("out/.page").exists(), "the page is complete, and its parts are not needed any more"
 
 
+@pytest.mark.slow
 def test_a_larger_page_is_made_of_what_is_there(run, model_folder, images, taken_apart):
     command = ("decompose", images, "--model", model_folder, "--out")
     run(*command, "out", "--no-report")
@@ -214,6 +215,7 @@ def test_an_image_that_changed_is_taken_apart_again(run, model_folder, images, t
     assert (coco.imgs[2]["height"], coco.imgs[2]["width"]) == (9, 8)
 
 
+@pytest.mark.slow
 def test_interrupted_anywhere_it_ends_with_the_same_results(run, model_folder, images, monkeypatch):
     (images / "3b.png").write_bytes(b"")
     command = ("decompose", images, "--model", model_folder, "--batch", 2, "--crops", "--report-images", 4, "--out")

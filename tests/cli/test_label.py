@@ -122,6 +122,7 @@ def test_another_number_of_groups_takes_nothing_apart_again(run, model_folder, s
     assert len(read_labels(Path("out/labels.json")).names) == 4
 
 
+@pytest.mark.slow
 def test_labels_are_used_by_decompose(run, model_folder, sprites):
     run("label", sprites, "--model", model_folder, "--out", "out", "--clusters", 3)
     content = json.loads(Path("out/labels.json").read_text())

@@ -71,12 +71,14 @@ def test_every_run_is_an_ordinary_one_with_the_papers_rates(runs, trial) -> None
     assert 'name = "adam"\nrate = 0.001' in recipe
 
 
+@pytest.mark.slow
 def test_a_finished_comparison_is_not_trained_again(runs, trial, monkeypatch) -> None:
     first = race(runs, trial, lambda _: None)
     monkeypatch.setattr(convergence, "train", nobody)
     assert race(runs, trial, lambda _: None) == first
 
 
+@pytest.mark.slow
 def test_more_minutes_go_on_with_the_same_runs(runs, trial) -> None:
     before = race(runs[:1], trial, lambda _: None)[0]
     after = race(runs[:1], replace(trial, minutes=2 * SHORT), lambda _: None)[0]

@@ -2,17 +2,26 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from objectspace.data import Dataset
-from objectspace.data.atari import AtariSource, streams
+from objectspace.data.atari import AtariSource, source, streams
 from objectspace.data.atari.display import Display
 from objectspace.data.atari.truth import Found
 from objectspace.data.generate import generate
 from objectspace.data.sample import Sample
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short() -> Iterator[None]:
+    """Units of a few frames: the display is there from the first one on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source, "UNIT", 16)
+        yield
 
 
 @pytest.fixture(scope="module")

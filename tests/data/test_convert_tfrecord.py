@@ -172,6 +172,7 @@ def test_records_are_held_out_alike_whatever_the_number_of_workers(tmp_path: Pat
         assert one[split].objects == two[split].objects
 
 
+@pytest.mark.slow
 def test_a_truncated_file_keeps_what_is_done_and_continues_when_it_is_whole_again(tmp_path: Path) -> None:
     path = tmp_path / "set.tfrecords"
     content = write_tfrecords(path, tetrominoes(40), pack=False)

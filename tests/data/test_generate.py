@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from pycocotools.coco import COCO
 
-from helpers.commands import command
 from objectspace.data.dataset import Dataset
 from objectspace.data.generate import generate
 from objectspace.data.sample import Problem, Sample, TrueObject
@@ -83,21 +82,23 @@ def test_nothing_asked_for_is_an_error(tmp_path: Path) -> None:
         generate(SOURCE, tmp_path / "set", [Stream("train", 0)], 1)
 
 
+MANY = [Stream("train", 1500), Stream("val", 100)]
+MAKE_MANY = """
+from pathlib import Path
+from objectspace.data.generate import generate
+from objectspace.data.sprites import SpritesSource
+from objectspace.data.streams import Stream
+"""
+
+
 @pytest.mark.slow
 def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    def arguments(root: Path, workers: int) -> list[str]:
-        options = ["--train", "1500", "--val", "100", "--test", "0", "--workers", str(workers)]
-        return ["data", "sprites", str(root), *options]
-
     torn, whole = tmp_path / "torn", tmp_path / "whole"
     journal = torn / ".making" / "train.jsonl"
     for _ in range(3):
         size = journal.stat().st_size if journal.exists() else 0
-        with subprocess.Popen(
-            [sys.executable, "-m", "objectspace", *arguments(torn, workers=2)],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as process:
+        code = f"{MAKE_MANY}generate({SOURCE!r}, Path({str(torn)!r}), {MANY!r}, workers=2)"
+        with subprocess.Popen([sys.executable, "-c", code]) as process:
             deadline = time.monotonic() + 120
             while not (journal.exists() and journal.stat().st_size > size):  # until it has done something new
                 assert process.poll() is None, "it ended by itself"
@@ -106,7 +107,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> N
             process.kill()
         assert process.returncode == -signal.SIGKILL
     for root in (torn, whole):
-        command(*arguments(root, workers=1))
+        generate(SOURCE, root, MANY, workers=1)
     assert contents(torn) == contents(whole)
 
 

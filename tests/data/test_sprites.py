@@ -92,4 +92,4 @@ def test_impossible_settings_are_refused(wrong: dict) -> None:
 
 def test_sprites_that_do_not_fit_are_an_error_not_an_endless_search() -> None:
     with pytest.raises(UserError, match="do not fit"):
-        scenes(SpritesSource(least=40, most=40, smallest=0.9, largest=0.9), 1)
+        scenes(SpritesSource(height=32, width=32, least=40, most=40, smallest=0.9, largest=0.9), 1)

@@ -7,11 +7,12 @@ from objectspace.config import Anneal
 from objectspace.models.parts.grid import GridModel
 
 
-def learn(model: GridModel, anneal: Anneal, images: Tensor, steps: int, batch: int) -> list[float]:
+def learn(model: GridModel, anneal: Anneal, images: Tensor, steps: int, batch: int, rate: float = 1e-3) -> list[float]:
     """Train on batches of images (n, C, H, W), bytes; the loss of every step."""
     model.train()
     groups = model.parameter_groups()
-    optimisers = [torch.optim.Adam(groups["foreground"], 1e-3), torch.optim.Adam(groups["background"], 3e-3)]
+    rates = {"foreground": rate, "background": 3e-3}
+    optimisers = [torch.optim.Adam(groups[name], each, fused=True) for name, each in rates.items()]
     generator = torch.Generator().manual_seed(0)
     losses = []
     for step in range(steps):

@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from helpers.commands import command
 from objectspace.data.sampler import Sampler
 from objectspace.errors import UserError
 from objectspace.recipes.files import build, load
@@ -94,6 +95,11 @@ def refused(recipe: Recipe, data: Path, out: Path) -> str:
     return ""
 
 
+def resume(recipe_file: str, data: str, run: Path) -> None:
+    """`objectspace train ... --resume` of a run that a command began and a signal stopped."""
+    command("train", recipe_file, "--data", data, "--out", run, "--resume")
+
+
 def main(recipe_file: str, data: str, out: str) -> None:
     recipe, where = load(recipe_file), (Path(data), Path(out))
     content = recipe.model_dump(mode="json")
@@ -108,6 +114,7 @@ def main(recipe_file: str, data: str, out: str) -> None:
         "odd": refused(odd, *where),
         "refused": refused(recipe, *where),
     }
+    resume(recipe_file, data, where[1] / "torn")
     save_file(gradients(recipe, *where), where[1] / f"gradients{RANK}.safetensors")
     (where[1] / f"rank{RANK}.json").write_text(json.dumps(report))
 

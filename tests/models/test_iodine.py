@@ -85,6 +85,7 @@ def test_what_the_others_say_about_a_pixel_is_exact_even_where_one_slot_says_all
         torch.testing.assert_close(found[:, slot], expected)
 
 
+@pytest.mark.slow
 def test_taking_images_apart_leaves_no_memory_behind() -> None:
     model, images = create(small_iodine()), list(torch.rand(4, 3, 32, 32))
 

@@ -78,7 +78,10 @@ def model(tmp_path_factory) -> Space:
     return import_official(checkpoint(tmp_path_factory.mktemp("official") / "model.pth"))
 
 
-@pytest.fixture(scope="module", params=[torch.float32, torch.float64], ids=["single", "double"])
+DOUBLE = pytest.param(torch.float64, marks=pytest.mark.slow)
+
+
+@pytest.fixture(scope="module", params=[torch.float32, DOUBLE], ids=["single", "double"])
 def output(request, model, vectors):
     stage = Stage(
         float(vectors["prior_pres"]), float(vectors["prior_scale_mean"]), float(vectors["tau"]), boundary_weight=1.0

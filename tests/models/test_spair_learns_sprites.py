@@ -25,43 +25,59 @@ NETS = {
     "glimpse_decoder": {"channels": (64, 32, 32, 16, 16), "groups": (8, 8, 8, 4, 4)},
 }
 ANNEAL = Anneal(
-    presence_prior="(0.5 -> 0.05):(60 -> 110)",
+    presence_prior="(0.5 -> 0.05):(30 -> 55)",
     scale_prior_mean=-0.85,
-    temperature="(2.5 -> 0.5):(0 -> 90)",
+    temperature="(2.5 -> 0.5):(0 -> 45)",
     fixed_alpha=0.3,
-    fixed_alpha_steps=40,
+    fixed_alpha_steps=20,
     boundary=0,
 )
-MODELS = {
+MODELS = {  # cells are visited one after the other, so there are few of them
     "spair": SpairConfig(
-        image_size=32,
-        foreground={"grid": 4, **NETS},
+        image_size=48,
+        foreground={"grid": 3, **NETS},
         context_dim=32,
-        background={"fraction": 4},
+        background={
+            "dim": 8,
+            "encoder_dim": 32,
+            "fraction": 4,
+            "encoder_channels": (16, 16, 16, 16),
+            "decoder": {"channels": (32, 16, 16, 16, 16, 16), "groups": (4, 4, 4, 4, 4, 4)},
+        },
         init={"what_std": 0.2},
     ),
-    "spair-p": SpairPConfig(image_size=64, foreground={"grid": 8, **NETS}, context_dim=32, init={"what_std": 0.2}),
+    "spair-p": SpairPConfig(
+        image_size=64,
+        foreground={"grid": 4, **NETS},
+        context_dim=32,
+        background={
+            "dim": 8,
+            "encoder": {"channels": (8, 16, 16, 16, 16), "groups": (4, 4, 4, 4, 4)},
+            "decoder": {"channels": (32, 16, 16, 16, 16), "groups": (4, 4, 4, 4, 4)},
+        },
+        init={"what_std": 0.2},
+    ),
 }
 
 
 def sprite_images(side: int) -> Tensor:
     source = SpritesSource(height=side, width=side, ground="plain", smallest=0.25, largest=0.35, least=1, most=3)
-    samples = [sample for unit in range(8) for sample in source.make("train", "", unit)]
+    samples = [sample for unit in range(4) for sample in source.make("train", "", unit)]
     return torch.stack([torch.from_numpy(sample.image) for sample in samples]).permute(0, 3, 1, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(MODELS))
-def test_a_hundred_and_thirty_steps_lower_the_loss_and_find_objects(kind: str) -> None:
+def test_sixty_steps_lower_the_loss_and_find_objects(kind: str) -> None:
     config = MODELS[kind]
     images = sprite_images(config.image_size[0])
     model = create(config, ANNEAL, seed=0)
     assert isinstance(model, SequentialModel)
-    losses = learn(model, ANNEAL, images, steps=130, batch=16)
+    losses = learn(model, ANNEAL, images, steps=60, batch=12)
     assert sum(losses[-20:]) < sum(losses[:20])
     prices: list[dict[str, Any]] = [{"price": None}, {}]
     present, worthy = (
         sum(len(scene.objects) for scene in model.decompose(list(images[:32]), **price)) / 32 for price in prices
     )
     assert present > 0.5, "some cell is on"
-    assert worthy < 0.5 * config.cells, "and not nearly every one is worth its price"
+    assert 0.25 < worthy < 0.5 * config.cells, "and what it draws is worth its price, but not nearly everywhere"

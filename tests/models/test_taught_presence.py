@@ -149,6 +149,7 @@ def test_a_cell_that_is_off_and_draws_what_is_not_there_stays_off():
     assert gradient.any()
 
 
+@pytest.mark.slow
 def test_everything_dead_comes_back_to_life_within_a_few_steps():
     model = white_things()
     optimiser = torch.optim.SGD(model.foreground.heads.z_pres_net.parameters(), 0.1)

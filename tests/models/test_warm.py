@@ -192,9 +192,10 @@ def test_what_is_cheap_at_first():
     torch.testing.assert_close(prices[0], warm.FIRST_PRICE * prices[1])
 
 
+@pytest.mark.slow
 def test_discs_are_found_after_the_warm_start_alone():
     model, (images, _), steps = on_plain_ground(margin=0.2, premultiplied=False), discs(512, 1), 180
-    optimiser = torch.optim.Adam(model.foreground.parameters(), lr=3e-3)
+    optimiser = torch.optim.Adam(model.foreground.parameters(), lr=3e-3, fused=True)
     for step in range(steps):
         stage = replace(STAGE, warm=step / steps, scale_prior_std=0.2)
         optimiser.param_groups[0]["lr"] = 3e-3 * min(1.0, 2 * (1 - step / steps))

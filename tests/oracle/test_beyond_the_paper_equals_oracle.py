@@ -17,6 +17,7 @@ from oracle import test_spair_equals_oracle as for_spair
 from oracle.small import random_images, small_config, small_model
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
+pytestmark = pytest.mark.slow  # few of them take a second, but there are many
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
 UNKNOWN = replace(STAGE, unknown=0.1)
 # Objects gain about as much as they cost, so that evidence leaves their presence in doubt.

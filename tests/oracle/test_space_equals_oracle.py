@@ -135,6 +135,7 @@ def test_random_configurations(
     assert_equal_in_values_and_gradients(model, random_images(count, size[0], seed), STAGE, sample, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True])
 def test_a_background_that_reads_smaller_images(training):
     config = small_config((64, 32), (8, 4), background={"components": 2, "fraction": 2, "input_fraction": 2})

@@ -138,6 +138,7 @@ def test_fixed_alpha_annealed_sigmas_and_an_epsilon_in_the_mixture():
     assert_equal_in_values_and_gradients(model, random_images(2, (32, 32), 6), stage)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patch", [(32, 32), (64, 32)])
 def test_patches_in_training(patch):
     model = sequential_model(small_spair_p((64, 96), (8, 12), patch=patch), spread=8.0).train()
@@ -146,6 +147,7 @@ def test_patches_in_training(patch):
     assert output.foreground.cells.presence.shape == (2, patch[0] * patch[1] // 64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", [False, True])
 def test_whole_images_made_of_patches(sample):
     model = sequential_model(small_spair_p((64, 96), (4, 6), neighbourhood=2)).eval()

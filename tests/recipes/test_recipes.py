@@ -88,6 +88,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text('ab,[\n"', min_size=1), VALUES))
 @settings(max_examples=200, deadline=None)
 def test_arrays_on_a_line_are_the_same_arrays(table: dict) -> None:

@@ -147,6 +147,7 @@ def test_memory_does_not_grow_with_the_number_of_images(tmp_path: Path) -> None:
     assert grown < 200_000
 
 
+@pytest.mark.slow
 def test_the_page_is_put_together_without_being_held_as_a_whole(tmp_path: Path) -> None:
     path, image = tmp_path / "r.html", picture(512, 512)
     with ReportWriter(path, "t", "m") as report:

@@ -46,6 +46,7 @@ def test_a_save_that_finds_no_room_leaves_the_one_before_and_nothing_half_writte
     assert not complaints
 
 
+@pytest.mark.slow
 def test_a_run_that_finds_no_room_says_so_and_goes_on_later_with_the_same_bits(
     tiny: Recipe, sprites: Path, tmp_path: Path, finished: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,6 +67,7 @@ def test_a_run_that_finds_no_room_says_so_and_goes_on_later_with_the_same_bits(
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 def test_weights_that_find_no_room_leave_nothing_half_written(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

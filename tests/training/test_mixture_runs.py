@@ -38,6 +38,7 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
     return load_file(run / "model" / "model.safetensors")
 
 
+@pytest.mark.slow
 def test_a_resumed_run_ends_with_the_same_bits(
     recipe: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ SINGLE = {
 }
 
 
-def planned(tiny: Recipe, kind: str, **background: Any) -> Recipe:
+def planned(tiny: Recipe, kind: str, phases: dict[str, int] = PHASES, **background: Any) -> Recipe:
     model = tiny.model.model_dump(mode="json")
     if kind == "space":
         model["background"] |= {"stills": 1, **background}
@@ -41,7 +41,7 @@ def planned(tiny: Recipe, kind: str, **background: Any) -> Recipe:
         mode="json", include={"batch", "log_every", "validate_every", "validate_images"}
     )
     anneal = {"dropped_cells": 0.3}
-    return build({"model": model, "phases": PHASES, "anneal": anneal, "training": training | {"save_every": 1}}, "plan")
+    return build({"model": model, "phases": phases, "anneal": anneal, "training": training | {"save_every": 1}}, "plan")
 
 
 @pytest.mark.slow
@@ -93,6 +93,7 @@ def test_stills_start_as_the_median_and_a_resumed_run_does_not_start_them_again(
     assert not torch.equal(last["background.pictures"], grey)
 
 
+@pytest.mark.slow
 def test_stills_that_learn_nothing_can_be_all_there_is_behind(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
     """Then the background has no gradient in its own phase, and that is no reason to stop."""
     recipe = planned(tiny, "space", components=0, still_things="objects")
@@ -186,6 +187,7 @@ def test_a_background_that_stays_bad_is_said_aloud_and_the_run_goes_on(
     assert any(line.startswith("warning: 30.0% of the held-out pixels are ground") for line in said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["space", "spair"])
 def test_what_a_background_leaves_is_measured_on_held_out_images(
     kind: str, tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -200,7 +202,7 @@ def test_what_a_background_leaves_is_measured_on_held_out_images(
         return shares[-1]
 
     monkeypatch.setattr(loop, "ground_share", noted)
-    train(planned(tiny, kind), RunOptions(sprites, tmp_path / "run"), QUIET)
+    train(planned(tiny, kind, dict.fromkeys(PHASES, 1)), RunOptions(sprites, tmp_path / "run"), QUIET)
     assert shares
 
 

@@ -158,6 +158,7 @@ def test_a_skipped_step_is_counted_and_the_run_goes_on(
     assert all(value.isfinite().all() for value in weights(tmp_path / "run").values())
 
 
+@pytest.mark.slow
 def test_a_resumed_run_collapses_when_it_would_have(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_resumed_run_collapses_when_it_would_have(
     assert (run / "metrics-seed0.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_it_gave_a_start_up_does_not_go_on_with_it(
     tiny: Recipe, sprites: Path, tmp_path: Path
 ) -> None:
@@ -228,6 +230,7 @@ def test_what_moves_is_told_to_the_model(tiny: Recipe, sprites: Path, tmp_path: 
     assert terms["hinted"]["kl_presence"] != terms["plain"]["kl_presence"]
 
 
+@pytest.mark.slow
 def test_the_background_learns_alone_first_also_across_a_resume(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
     def alone(steps: int) -> Recipe:
         return build(changed(tiny, steps=steps).model_dump(mode="json") | {"anneal": {"background_first": 6}}, "alone")

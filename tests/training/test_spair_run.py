@@ -37,6 +37,7 @@ def recipe(request: pytest.FixtureRequest, tiny: Recipe) -> Recipe:
     return build(content, "the tests' recipe")
 
 
+@pytest.mark.slow
 def test_a_run_resumed_ends_with_the_same_bits(
     recipe: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

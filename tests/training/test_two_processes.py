@@ -31,12 +31,36 @@ def same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> boo
 
 
 @pytest.fixture(scope="module")
-def together(tiny: Recipe, sprites: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What two processes left behind that went through `ranks.py`."""
-    out = tmp_path_factory.mktemp("together")
-    (out / "tiny.toml").write_text(dump(tiny))
-    script = [str(Path(__file__).parents[1] / "helpers" / "ranks.py"), str(out / "tiny.toml"), str(sprites), str(out)]
-    subprocess.run([*TORCHRUN, *script], env=ENVIRONMENT, timeout=PATIENCE, check=True)
+def out(tiny: Recipe, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("together")
+    (folder / "tiny.toml").write_text(dump(tiny))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(out: Path, sprites: Path) -> str:
+    """What a command says after a signal, its run `torn` unfinished."""
+    arguments = [str(out / "tiny.toml"), "--data", str(sprites), "--out", str(out / "torn"), "--resume"]
+    command = [*TORCHRUN, "-m", "objectspace", "train", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("step 2/"):
+                process.send_signal(signal.SIGTERM)  # torchrun hands it on
+                break
+        rest = process.stdout.read()
+        process.wait(PATIENCE)
+    (saved,) = (out / "torn" / "checkpoints").iterdir()
+    assert f"stopped at step {int(saved.name)}" in rest
+    return rest
+
+
+@pytest.fixture(scope="module")
+def together(out: Path, said: str, sprites: Path) -> Path:
+    """What two processes left behind that went through `ranks.py`, where the torn run is resumed, too."""
+    script = ["-m", "helpers.ranks", str(out / "tiny.toml"), str(sprites), str(out)]
+    tests = Path(__file__).parents[1]
+    subprocess.run([*TORCHRUN, *script], cwd=tests, env=ENVIRONMENT, timeout=PATIENCE, check=True)
     return out
 
 
@@ -92,25 +116,13 @@ def test_both_are_told_why_there_is_no_run(reports: list[dict[str, Any]]) -> Non
 
 
 @pytest.mark.slow
-def test_the_command_stops_and_resumes_with_the_same_bits(together: Path, sprites: Path, tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    arguments = [str(together / "tiny.toml"), "--data", str(sprites), "--out", str(run), "--resume"]
-    command = [*TORCHRUN, "-m", "objectspace", "train", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith("step 2/"):
-                process.send_signal(signal.SIGTERM)  # torchrun hands it on
-                break
-        said = process.stdout.read()
-        process.wait(PATIENCE)
-    (saved,) = (run / "checkpoints").iterdir()
-    assert f"stopped at step {int(saved.name)}" in said
+def test_the_command_stops_and_resumes_with_the_same_bits(together: Path, said: str) -> None:
     assert said.count("go on with") == 1, "one process speaks"
-    subprocess.run(command, env=ENVIRONMENT, timeout=PATIENCE, check=True)
-    assert same(weights(run), weights(together / "whole"))
-    steps = [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert steps == [1, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11, 12, 12], "one process writes"
+    assert same(weights(together / "torn"), weights(together / "whole"))
+    lines = (together / "torn" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == [1, 2, 3, 4, 5, 6, 6, 7, 8, 9, 10, 11, 12, 12], (
+        "one process writes"
+    )
 
 
 @pytest.mark.parametrize(("batch", "processes", "share"), [(12, 1, 12), (12, 4, 3), (2, 2, 1)])

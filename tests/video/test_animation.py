@@ -86,6 +86,7 @@ def test_a_broken_stream_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert (tmp_path / "a.gif").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_pictures(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     peaks = []
