@@ -212,3 +212,20 @@ def test_a_pixel_that_no_component_explains_is_the_likeliest_ones():
     means = torch.zeros(1, 2, 3, 8, 8)
     masks = torch.stack([torch.full((8, 8), 0.3), torch.full((8, 8), 0.7)])[None]
     assert (visible.segment(torch.ones(1, 3, 8, 8), Backdrops(masks, means), 0.01) == 1).all()
+
+
+@pytest.mark.parametrize(("shadow", "bottom"), [(0.0, 24), (0.2, 16)])
+def test_a_shadow_that_an_object_draws_is_not_part_of_its_mask(shadow, bottom):
+    """A red square with its shadow below, both in one glimpse, on a bright ground."""
+    ground = torch.tensor((0.8, 0.7, 0.6)).view(1, 3, 1, 1)
+    shade = 0.475 * ground  # one of the levels that shadows have
+    objects = drawables([[8, 8, 24, 24]], [RED])
+    picture = objects.picture.clone()
+    picture[:, :, 4:] = shade
+    photo = ground.expand(1, 3, 32, 32).clone()
+    photo[:, :, 8:16, 8:24], photo[:, :, 16:24, 8:24] = torch.tensor(RED).view(1, 3, 1, 1), shade
+    backdrops = Backdrops(torch.ones(1, 1, 32, 32), ground[:, None].expand(1, 1, 3, 32, 32))
+    how = visible.Weighing(cells=4, objects=0.1, background=0.1, unknown=0.1, shadow=shadow)
+    seen = visible.share_out(dataclasses.replace(objects, picture=picture), photo, backdrops, how)
+    np.testing.assert_allclose(seen.boxes[0], [8, 8, 24, bottom], atol=1)
+    assert (seen.unexplained < 0.5).all()

@@ -1,10 +1,12 @@
-"""SPACE's background with stills: pictures of free pixels that stand before the components, or in their place.
+"""SPACE's background beyond the paper: stills before components or in their place, and other ways to draw these.
 
-Beyond the paper. Every image has the best-fitting one of n stills, each a picture and a mask, the same for all images.
-A still takes its mask's share of every pixel and the components share the rest; where there are none it takes all. It
-draws screens, borders, dashboards and fixed cameras at full resolution for nothing, and it cannot draw what moves.
-The choice of the still is part of the posterior: against a uniform prior it costs log n. Without stills this is the
-paper's background. Shapes: B images, K components, S stills, C H W image.
+A component may be of one colour, a plane of colour, or of the colour that its mask sees in the image (`nn/palette.py`).
+
+Stills are pictures of free pixels. Every image has the best-fitting one of n stills, each a picture and a mask, the
+same for all images. A still takes its mask's share of every pixel and the components share the rest; where there are
+none it takes all. It draws screens, borders, dashboards and fixed cameras at full resolution for nothing, and it cannot
+draw what moves. The choice of the still is part of the posterior: against a uniform prior it costs log n. Without any
+of this it is the paper's background. Shapes: B images, K components, S stills, C H W image.
 """
 
 import math

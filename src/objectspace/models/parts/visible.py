@@ -2,8 +2,9 @@
 
 A pixel x belongs to object i with a probability proportional to w_i alpha_i N(x; colour_i, s), w_i being its weight
 among all cells; against it stand the other objects, the background's components with the weight 1 - sum w alpha, and
-nobody, with a small weight, if the model knows the unknown. A mask holds the pixels where that exceeds one half, so
-masks are disjoint. What no object has is the component's that explains it best. All channels are weighed at once.
+nobody, with a small weight, if the model knows the unknown. What the ground in shadow explains as well as an object is
+shadow, though the object may have learned to draw it. A mask holds the pixels where the probability exceeds one half,
+so masks are disjoint. What no object has is the component's that explains it best. All channels are weighed at once.
 Objects are looked at in their windows only. Shapes: B photos of one size, M objects, m of them in a window group,
 K components, C H W photo, R Q a window.
 """
@@ -81,24 +82,24 @@ def share_out(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Wei
         index = layer.group.index().flatten()
         taken.scatter_add_(0, index, layer.share.flatten())
         explained.scatter_add_(0, index, layer.density.flatten())
-    explained += (1 - taken).clamp(min=0) * behind(photos, backdrops, how.background, how.shadow).flatten()
+    lit, dark = (each.flatten() for each in behind(photos, backdrops, how.background, how.shadow))
+    explained += (1 - taken).clamp(min=0) * ((1 - how.shadow) * lit)
     nobody = how.unknown / (1 - how.unknown)
-    shares = nobody / (explained + nobody) if how.unknown else torch.zeros_like(explained)
-    rivals = explained + min(nobody, _NOBODY)
+    everyone = explained + (1 - taken).clamp(min=0) * (how.shadow / LEVELS) * dark
+    shares = nobody / (everyone + nobody) if how.unknown else torch.zeros_like(everyone)
+    rivals = explained + dark + min(nobody, _NOBODY)  # objects that draw their shadow do not own it
     return _visible(len(objects), layers, rivals, shares.view(count, *size))
 
 
-def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> Tensor:
-    """The density of every pixel of photos (B, C, H, W) under their backgrounds, lit or in shadow: (B, H, W)."""
-    density, ground = torch.zeros_like(photos[:, 0]), torch.zeros_like(photos)
+def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> tuple[Tensor, Tensor]:
+    """The density of pixels of photos (B, C, H, W) under their backgrounds, in light and in shadow: (B, H, W) each."""
+    lit, ground = torch.zeros_like(photos[:, 0]), torch.zeros_like(photos)
     for weight, means in _components(photos, backdrops):
-        density += weight * _density(photos, means, sigma)
+        lit += weight * _density(photos, means, sigma)
         if shadow:
             ground += weight[:, None] * means
-    if shadow:
-        dark = _density(photos, shades(photos, ground) * ground, sigma)
-        density = (1 - shadow) * density + shadow / LEVELS * dark
-    return density
+    dark = _density(photos, shades(photos, ground) * ground, sigma) if shadow else torch.zeros_like(lit)
+    return lit, dark
 
 
 def segment(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> Tensor:
