@@ -19,7 +19,7 @@ loaded = cache(load)  # one model plays four games
     ("model", "game", "seen"),
     [
         ("space-spaceinvaders", "SpaceInvaders", {"Alien": 0.97, "Player": 0.95, "Shield": 0.7}),
-        ("space-riverraid", "Riverraid", {"Tanker": 0.6, "Player": 0.6}),
+        ("space-riverraid", "Riverraid", {"Helicopter": 0.85, "House": 0.7, "FuelDepot": 0.9, "Player": 0.6}),
         ("space-airraid", "AirRaid", {"Building": 0.95}),
         ("space-montezuma", "MontezumaRevenge", {"Player": 0.9, "Skull": 0.95}),
         ("space-atari-joint10", "SpaceInvaders", {"Alien": 0.97}),

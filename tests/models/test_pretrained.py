@@ -229,8 +229,9 @@ def test_a_pickle_in_place_of_weights(model, folder):
         from_pretrained(folder)
 
 
-def test_a_model_saved_when_both_sigmas_had_a_factor_keeps_its_sigmas(tmp_path):
-    model = load("space-riverraid")  # which was
+def test_a_model_saved_when_both_sigmas_had_a_factor_keeps_its_sigmas(folder, tmp_path):
+    rewrite_config(folder, final__sigma_factor=0.8)
+    model = from_pretrained(folder)
     assert isinstance(model, Space)
     assert model.final.foreground_sigma == pytest.approx(0.8 * model.config.foreground.sigma)
     assert model.final.background_sigma == pytest.approx(0.8 * model.config.background.sigma)
