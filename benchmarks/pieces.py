@@ -45,11 +45,13 @@ def pieces_of(recipe: Recipe) -> dict[str, Piece]:
     cold = ("phases.warm=0", *moved(recipe)) if anneal.warm_start else ()
     unguided = ("anneal.explored_cells=0", "anneal.unexplained_only=false")
     known = ("anneal.unknown=0", *unguided, "anneal.lesson=0", "anneal.explained_prior=none")
+    own = background.model_dump()
     plain = (
-        f"model.background.components={getattr(background, 'components', 0) or COMPONENTS}",
+        f"model.background.components={own.get('components', 0) or COMPONENTS}",
         "model.background.stills=0",
         "model.background.still_things=background",
     )
+    smooth = ("model.background.palette=false", "model.background.stray=0")
     pieces = (
         Piece(WHOLE, "nothing is taken away"),
         Piece(
@@ -76,7 +78,9 @@ def pieces_of(recipe: Recipe) -> dict[str, Piece]:
         Piece("lesson", "what nobody explains teaches in the warm start only", ("anneal.lesson=0",)),
         Piece("giving way", "cells with one box both stay", ("model.foreground.give_way=0",)),
         Piece("margin", "a glimpse ends where its box does", ("model.foreground.margin=0",)),
-        Piece("stills", "components in place of stills", plain if getattr(background, "stills", 0) else ()),
+        Piece("dense nets", "glimpses are convolved", ("model.foreground.dense=[]",)),
+        Piece("stills", "components in place of stills", plain if own.get("stills") else ()),
+        Piece("palette", "smooth components in place of colours that are seen", smooth if own.get("palette") else ()),
         Piece(
             "evidence",
             "every cell above one half is an object; no second look and no leftovers either",

@@ -65,7 +65,9 @@ GONE: dict[str, Callable[[Any], bool]] = {
     "lesson": lambda recipe: not any(stage.lesson for stage in stages(recipe)),
     "giving way": lambda recipe: recipe.model.foreground.give_way == 0,
     "margin": lambda recipe: recipe.model.foreground.margin == 0,
+    "dense nets": lambda recipe: recipe.model.foreground.dense == (),
     "stills": lambda recipe: recipe.model.background.stills == 0 and recipe.model.background.components > 0,
+    "palette": lambda recipe: not recipe.model.background.palette and recipe.model.background.stray == 0,
 }
 
 
@@ -78,8 +80,9 @@ def test_each_piece_is_in_the_recipe_and_gone_once_it_is_taken_away(name: str, t
     whole = recipe_files.load(name)
     runs, missing = plan(name, (), (0,), None, tmp_path)
     trained = {run.piece.name: run.recipe for run in runs if not run.piece.decompose}
-    has_stills = whole.model.background.stills > 0  # type: ignore[attr-defined]
-    assert [piece.name for piece in missing] == ([] if has_stills else ["stills"])
+    background = whole.model.background  # type: ignore[attr-defined]
+    has = {way: getattr(background, way) > 0 for way in ("stills", "palette")}
+    assert [piece.name for piece in missing] == [way for way, there in has.items() if not there]
     assert trained.pop(WHOLE) == whole
     assert set(trained) == set(GONE) - {piece.name for piece in missing}
     for piece, recipe in trained.items():
@@ -105,7 +108,7 @@ def test_without_a_warm_start_all_that_came_after_it_comes_earlier(name: str) ->
 def test_only_schedules_that_a_recipe_says_itself_have_to_be_moved() -> None:
     assert moved(recipe_files.load("space-rooms-small-fast")) == []
     own = "anneal.background_sigma=(0.3 -> 0.1):(0 -> 120) then (0.1 -> 0.07):(1400 -> 1550)"
-    earlier = own.replace("(1400 -> 1550)", "(1050 -> 1200)")  # by the 350 steps of the warm start
+    earlier = own.replace("(1400 -> 1550)", "(900 -> 1050)")  # by the 500 steps of the warm start
     assert moved(recipe_files.load("space-rooms-small-fast", [own])) == [earlier]
 
 
