@@ -223,7 +223,8 @@ def test_a_palette_whose_latents_hold_no_colour_is_refused():
 
 def test_a_palette_starts_with_the_colours_of_the_image():
     """Before any training: every component draws what its mask sees, and not what the nets happen to say."""
-    model = small_model(small_config(background={"palette": True})).eval()
-    pictures = torch.rand(4, 3, 1, 1).expand(-1, -1, *model.config.image_size) * 0.8 + 0.1
+    model = create(small_config(background={"palette": True}), seed=0).eval()
+    colours = torch.rand(4, 3, 1, 1, generator=torch.Generator().manual_seed(0))
+    pictures = (0.1 + 0.8 * colours).expand(-1, -1, *model.config.image_size)
     means = model(pictures, sample=False).background.means
     torch.testing.assert_close(means, pictures[:, None].expand_as(means), atol=0.05, rtol=0)
