@@ -51,7 +51,7 @@ def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
 
     >>> recipe = load("space-rooms-small-fast", ["training.seed=3"])
     >>> recipe.training.seed, recipe.model.kind, recipe.phases.background
-    (3, 'space', 400)
+    (3, 'space', 300)
     """
     path, content = _read(str(name_or_path))
     said = [*(key for key in (*RENAMED, *JOINED) if _has(content, key)), *map(_key, overrides)]
