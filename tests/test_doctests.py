@@ -14,6 +14,7 @@ EXAMPLES = {  # module -> the least number of docstrings in it that have an exam
     "objectspace.ops.schedules": 2,
     "objectspace.ops.mixtures": 3,
     "objectspace.ops.geometry": 2,
+    "objectspace.nn.palette": 1,
     "objectspace.geometry.boxes": 1,
     "objectspace.data.sampler": 1,
     "objectspace.io.images": 2,
