@@ -75,11 +75,11 @@ def mix_pixels(
     Images, colours and the log density `behind` of every channel, or of whole pixels, (B, C or 1, H, W), alpha
     (B, 1, H, W) -> (B, H, W).
     """
-    before = as_dense(gaussian_log_density(images, colour, sigma), behind)
+    before = with_channels_of(gaussian_log_density(images, colour, sigma), behind)
     return with_unknown(mix_two(before, behind, alpha, epsilon), unknown)
 
 
-def as_dense(log_density: Tensor, like: Tensor) -> Tensor:
+def with_channels_of(log_density: Tensor, like: Tensor) -> Tensor:
     """Log densities of channels (B, C, H, W), or of whole pixels where `like` has these: (B, C or 1, H, W)."""
     return log_density if like.shape[1] == log_density.shape[1] else log_density.sum(1, keepdim=True)
 
@@ -130,7 +130,10 @@ def in_shadow(images: Tensor, ground: Tensor, plain: Tensor, sigma: float, share
     with torch.no_grad():
         darker = shades(images, ground)
     lit = plain + math.log1p(-share) / channels
-    dark = as_dense(gaussian_log_density(images, darker * ground, sigma), plain) + math.log(share / LEVELS) / channels
+    dark = (
+        with_channels_of(gaussian_log_density(images, darker * ground, sigma), plain)
+        + math.log(share / LEVELS) / channels
+    )
     return torch.where(dark.sum(1, keepdim=True) > lit.sum(1, keepdim=True), dark, lit)
 
 
