@@ -3,15 +3,18 @@
 A pixel x belongs to object i with a probability proportional to w_i alpha_i N(x; colour_i, s), w_i being its weight
 among all cells; against it stand the other objects, the background's components with the weight 1 - sum w alpha, and
 nobody, with a small weight, if the model knows the unknown. What the ground in shadow explains as well as an object is
-shadow, though the object may have learned to draw it. A mask holds the pixels where the probability exceeds one half,
-so masks are disjoint. What no object has is the component's that explains it best. All channels are weighed at once.
+shadow, though the object may have learned to draw it. Where an object is hardly drawn, its colour is not the one that
+was drawn, which nothing has taught, but the one that it has in the photo, where it is surely seen. A mask holds the
+pixels where the probability exceeds one half, so masks are disjoint. What no object has is the component's that explains it best. All channels are weighed at once.
 Objects are looked at in their windows only. Shapes: B photos of one size, M objects, m of them in a window group,
 K components, C H W photo, R Q a window.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import torch
@@ -27,6 +30,7 @@ from objectspace.ops.mixtures import LEVELS, shades
 from objectspace.ops.resample import Windows, paste
 
 SHARPEST = 0.1  # stdev of a colour when pixels are shared out: the wider ones of training would blur the rims
+_FEWEST = 4.0  # pixels that an object must own before they say what colour it has
 _FARTHEST = 60.0  # nats by which a colour can be wrong; beyond it float32 has no numbers left
 _NOBODY = 1e-12  # how much nobody weighs when masks are made: at a rim two colours meet, and neither explains it well
 
@@ -68,27 +72,52 @@ class _Layer:
     """The objects of a window group."""
 
     group: Windows
+    index: Tensor  # (m, R, Q) where their windows lie
+    pixels: Tensor  # (m, C, R, Q) of the photo
+    colour: Tensor  # (m, C, R, Q)
     alpha: Tensor  # (m, R, Q)
     share: Tensor  # (m, R, Q) weight times alpha
-    density: Tensor  # (m, R, Q) that share times N(x; colour)
+    sigma: float
+
+    @cached_property
+    def density(self) -> Tensor:
+        """The share times N(x; colour): (m, R, Q)."""
+        return self.share * _density(self.pixels, self.colour, self.sigma)
+
+    def as_seen(self, rivals: Tensor) -> "_Layer":
+        """The same objects, each of the mean colour of its own pixels in the photo where it is hardly drawn.
+
+        `rivals` is all that explains pixels, (B H W,).
+        """
+        own = self.alpha * (self.density > 0.5 * rivals[self.index])
+        sum_, total = (own[:, None] * self.pixels).sum((2, 3)), own.sum((1, 2))[:, None]
+        seen, alpha = (sum_ / total.clamp(min=_FEWEST))[..., None, None], self.alpha[:, None]
+        colour = torch.where((total < _FEWEST)[..., None, None], self.colour, torch.lerp(seen, self.colour, alpha))
+        return replace(self, colour=colour)
 
 
 def share_out(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Weighing) -> Visible:
     """Share out the pixels of photos (B, C, H, W) among their objects and backgrounds."""
     count, _, *size = photos.shape
     layers = _layers(objects, photos, how)
-    taken, explained = photos.new_zeros(2, photos[:, 0].numel())  # by all objects
-    for layer in layers:
-        index = layer.group.index().flatten()
-        taken.scatter_add_(0, index, layer.share.flatten())
-        explained.scatter_add_(0, index, layer.density.flatten())
     lit, dark = (each.flatten() for each in behind(photos, backdrops, how.background, how.shadow))
-    explained += (1 - taken).clamp(min=0) * ((1 - how.shadow) * lit)
+    free = (1 - _sum(layers, "share", lit)).clamp(min=0)  # of objects
+    ground = free * (1 - how.shadow) * lit
     nobody = how.unknown / (1 - how.unknown)
-    everyone = explained + (1 - taken).clamp(min=0) * (how.shadow / LEVELS) * dark
+    drawn = _sum(layers, "density", lit)
+    everyone = drawn + ground + free * (how.shadow / LEVELS) * dark
     shares = nobody / (everyone + nobody) if how.unknown else torch.zeros_like(everyone)
-    rivals = explained + dark + min(nobody, _NOBODY)  # objects that draw their shadow do not own it
-    return _visible(len(objects), layers, rivals, shares.view(count, *size))
+    others = ground + dark + min(nobody, _NOBODY)  # objects that draw their shadow do not own it
+    layers = [layer.as_seen(drawn + others) for layer in layers]
+    return _visible(len(objects), layers, _sum(layers, "density", lit) + others, shares.view(count, *size))
+
+
+def _sum(layers: list[_Layer], name: Literal["share", "density"], like: Tensor) -> Tensor:
+    """What all objects have together of every pixel: (B H W,)."""
+    total = torch.zeros_like(like)
+    for layer in layers:
+        total.scatter_add_(0, layer.index.flatten(), getattr(layer, name).flatten())
+    return total
 
 
 def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> tuple[Tensor, Tensor]:
@@ -144,7 +173,7 @@ def _layers(objects: Drawables, photos: Tensor, how: Weighing) -> list[_Layer]:
     for group, index, alpha, colour, weight in pasted:
         share = weight / total[index] * alpha
         pixels = planes.index_select(1, index.flatten()).view(-1, *index.shape).transpose(0, 1)
-        layers.append(_Layer(group, alpha, share, share * _density(pixels, colour, how.objects)))
+        layers.append(_Layer(group, index, pixels, colour, alpha, share, how.objects))
     return layers
 
 
@@ -156,7 +185,7 @@ def _visible(count: int, layers: list[_Layer], everything: Tensor, unexplained: 
         members, rows, columns = (
             values.cpu().numpy() for values in (layer.group.members, layer.group.rows, layer.group.columns)
         )
-        masks = (layer.density > 0.5 * everything[layer.group.index()]).cpu().numpy()
+        masks = (layer.density > 0.5 * everything[layer.index]).cpu().numpy()
         drawn, seen = ((values > 0.5).cpu().numpy() for values in (layer.alpha, layer.share))
         corners[members] = np.stack([rows[:, 0], columns[:, 0]], axis=1)
         offset = np.tile(corners[members][:, ::-1], 2)
