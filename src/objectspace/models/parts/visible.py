@@ -5,9 +5,9 @@ among all cells; against it stand the other objects, the background's components
 nobody, with a small weight, if the model knows the unknown. What the ground in shadow explains as well as an object is
 shadow, though the object may have learned to draw it. Where an object is hardly drawn, its colour is not the one that
 was drawn, which nothing has taught, but the one that it has in the photo, where it is surely seen. A mask holds the
-pixels where the probability exceeds one half, so masks are disjoint. What no object has is the component's that explains it best. All channels are weighed at once.
-Objects are looked at in their windows only. Shapes: B photos of one size, M objects, m of them in a window group,
-K components, C H W photo, R Q a window.
+pixels where the probability exceeds one half, so masks are disjoint. What no object has is the component's that
+explains it best. All channels are weighed at once. Objects are looked at in their windows only. Shapes: B photos of one
+size, M objects, m of them in a window group, K components, C H W photo, R Q a window.
 """
 
 import math
