@@ -16,7 +16,7 @@ from objectspace.data.sprites import SpritesSource
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.evaluation.boxes import count_errors, paper_ap
-from objectspace.evaluation.report import BoxMeasures, Report, Variant
+from objectspace.evaluation.report import BoxMeasures, Report, RuleMeasures
 from objectspace.models import create, load
 from objectspace.models.genesis import GenesisConfig
 from oracle.small import small_config
@@ -192,7 +192,9 @@ def test_categories_and_games_are_printed(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_row_of_games_shows_what_moves_and_what_a_display_costs(capsys: pytest.CaptureFixture[str]) -> None:
     def measured(f1: float, **more: object) -> Report:
-        strict, moving = (Variant(2, 2, BoxMeasures(f1=value), 0.0, 1.0, 0, 0) for value in (f1 - 0.125, f1 + 0.125))
+        strict, moving = (
+            RuleMeasures(2, 2, BoxMeasures(f1=value), 0.0, 1.0, 0, 0) for value in (f1 - 0.125, f1 + 0.125)
+        )
         return Report(1, 2, 2, 1.0, 0.5, BoxMeasures(f1=f1), accuracy=1.0, strict=strict, moving=moving, **more)
 
     print_report(measured(0.5, groups={"Pong": measured(0.25), "MontezumaRevenge": measured(0.5)}), "games")

@@ -117,7 +117,7 @@ def test_another_number_of_groups_takes_nothing_apart_again(run, model_folder, s
     def never(*_: object, **__: object) -> list[Scene]:
         raise AssertionError("taken apart again")
 
-    monkeypatch.setattr("objectspace.io.paths.Source.frames", never)
+    monkeypatch.setattr("objectspace.io.paths.ImageFile.frames", never)
     run(*command, 4)
     assert len(read_labels(Path("out/labels.json")).names) == 4
 

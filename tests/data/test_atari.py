@@ -13,7 +13,7 @@ import pytest
 
 from objectspace.data import store
 from objectspace.data.atari import AtariSource, modes, source, streams
-from objectspace.data.atari.play import Frame
+from objectspace.data.atari.play import GameState
 from objectspace.data.generate import generate
 from objectspace.data.sample import Sample
 from objectspace.errors import UserError
@@ -196,11 +196,11 @@ def test_runs_of_successive_frames_stay_whole(tmp_path: Path) -> None:
 
 
 def test_a_run_lies_in_one_episode_and_is_told_apart_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    def short_episodes(game: str, policy: str, seeds: np.random.SeedSequence) -> Iterator[Frame]:
+    def short_episodes(game: str, policy: str, seeds: np.random.SeedSequence) -> Iterator[GameState]:
         rng = np.random.default_rng(0)
         for number in range(4000):
             screen = rng.integers(0, 255, (210, 160, 3), np.uint8)
-            yield Frame(screen, np.zeros(128, np.uint8), episode=number // 5, step=number % 5, starting=False)
+            yield GameState(screen, np.zeros(128, np.uint8), episode=number // 5, step=number % 5, starting=False)
 
     monkeypatch.setattr("objectspace.data.atari.source.play", short_episodes)
     samples = AtariSource(("Pong",), size=16, consecutive=3).make("train", "Pong", 0)

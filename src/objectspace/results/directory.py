@@ -24,7 +24,7 @@ from PIL import Image
 from objectspace.errors import UserError
 from objectspace.io.files import shown, write_atomically
 from objectspace.io.images import BadImage, read_image
-from objectspace.io.paths import Nothing, Source
+from objectspace.io.paths import ImageFile, NoImages
 from objectspace.io.progress import Progress
 from objectspace.models.base import SceneModel
 from objectspace.models.parts.grid import GridModel
@@ -52,7 +52,7 @@ class Summary:
 class Frame:
     """An image that waits to be taken apart."""
 
-    source: Source
+    source: ImageFile
     stamp: str
     number: int | None
     pixels: Picture
@@ -63,12 +63,12 @@ class _Waiting:
     """A batch in the making: its frames, and the sources that are at their end once these are done."""
 
     frames: list[Frame] = field(default_factory=list)
-    ended: list[tuple[Source, str]] = field(default_factory=list)
+    ended: list[tuple[ImageFile, str]] = field(default_factory=list)
 
     def is_full(self, batch: int) -> bool:
         return is_full((frame.pixels.shape[:2] for frame in self.frames), batch)
 
-    def holds(self, source: Source) -> bool:
+    def holds(self, source: ImageFile) -> bool:
         """Whether the same file was named twice."""
         return any(source.key == other.key for other, _ in self.ended)
 
@@ -106,7 +106,7 @@ class ResultsDirectory(ABC):
     def noted(self, journal: Journal, number: int, place: str, frame: Frame, scene: Scene) -> None:  # noqa: B027
         """Do what is left to do once an image is in the journal; `scene` has the pictures that were wanted."""
 
-    def run(self, sources: Iterable[Source | Nothing], total: int | None, say: Callable[[str], None]) -> Summary:
+    def run(self, sources: Iterable[ImageFile | NoImages], total: int | None, say: Callable[[str], None]) -> Summary:
         """Take apart what is not done yet, then write what is about all images, and say what had to be left out.
 
         `total` is for the progress bar.
@@ -130,10 +130,10 @@ class ResultsDirectory(ABC):
             reason = f"cannot write {where or self.out}: {why or error}"
             raise UserError(f"{reason}. What is finished is kept, and the same command continues") from error
 
-    def _take_apart(self, journal: Journal, sources: Iterable[Source | Nothing], progress: Progress) -> None:
+    def _take_apart(self, journal: Journal, sources: Iterable[ImageFile | NoImages], progress: Progress) -> None:
         waiting = _Waiting()
         for source in sources:
-            if isinstance(source, Nothing):
+            if isinstance(source, NoImages):
                 self._skip(journal, source.path, source.reason)
                 continue
             stamp = source.stamp()
