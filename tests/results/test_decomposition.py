@@ -15,7 +15,7 @@ from objectspace.errors import UserError
 from objectspace.io.files import write_atomically
 from objectspace.io.paths import ImageFile, image_files
 from objectspace.models import create
-from objectspace.results import decomposition, directory
+from objectspace.results import batch, decomposition
 from objectspace.results.decomposition import Decomposition
 from objectspace.results.directory import Summary, bare
 from objectspace.results.options import DecomposeOptions
@@ -80,7 +80,7 @@ def test_no_more_than_a_batch_is_ever_held(tmp_path, monkeypatch):
 
 
 def test_a_batch_of_large_images_is_done_before_it_is_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(directory, "LARGEST_BATCH", 24)
+    monkeypatch.setattr(batch, "LARGEST_BATCH", 24)
     sizes = []
 
     def noted(self, images, *_, **__):

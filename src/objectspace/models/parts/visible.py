@@ -100,7 +100,7 @@ def share_out(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Wei
     """Share out the pixels of photos (B, C, H, W) among their objects and backgrounds."""
     count, _, *size = photos.shape
     layers = _layers(objects, photos, how)
-    lit, dark = (each.flatten() for each in behind(photos, backdrops, how.background, how.shadow))
+    lit, dark = (each.flatten() for each in _ground(photos, backdrops, how.background, how.shadow))
     free = (1 - _sum(layers, "share", lit)).clamp(min=0)  # of objects
     ground = free * (1 - how.shadow) * lit
     nobody = how.unknown / (1 - how.unknown)
@@ -120,7 +120,7 @@ def _sum(layers: list[_Layer], name: Literal["share", "density"], like: Tensor) 
     return total
 
 
-def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> tuple[Tensor, Tensor]:
+def _ground(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float) -> tuple[Tensor, Tensor]:
     """The density of pixels of photos (B, C, H, W) under their backgrounds, in light and in shadow: (B, H, W) each."""
     lit, ground = torch.zeros_like(photos[:, 0]), torch.zeros_like(photos)
     for weight, means in _components(photos, backdrops):
