@@ -20,14 +20,6 @@ def wheres(count: int, seed: int) -> torch.Tensor:
     return torch.cat([size, centre], dim=1)
 
 
-def affine(where: torch.Tensor, inverse: bool = False) -> torch.Tensor:
-    """`where` (M, 4) as matrices (M, 2, 3) for `affine_grid`: image to glimpse, or back with `inverse`."""
-    size, centre = where[:, :2], where[:, 2:]
-    if inverse:
-        size, centre = 1 / (size + geometry.SMALLEST), -centre / (size + geometry.SMALLEST)
-    return torch.cat([torch.diag_embed(size), centre.unsqueeze(-1)], dim=-1)
-
-
 def test_the_first_offset_is_the_column():
     centres = geometry.cell_centres(2, 3, torch.zeros(1))
     assert centres.tolist() == [[0.5, 0.5], [1.5, 0.5], [2.5, 0.5], [0.5, 1.5], [1.5, 1.5], [2.5, 1.5]]
@@ -61,12 +53,12 @@ def test_cutting_and_pasting_equal_grid_sample(seed, height, width, glimpse):
     image = torch.tensor([0, 0, 1, 1, 1, 2, 2])
     images = torch.rand(3, 2, height, width, generator=generator, dtype=DOUBLE)
     windows = plan_windows(where, image, (height, width), glimpse)
-    grid = F.affine_grid(affine(where), [7, 2, glimpse, glimpse], align_corners=False)
+    grid = F.affine_grid(geometry.to_affine(where), [7, 2, glimpse, glimpse], align_corners=False)
     expected = F.grid_sample(images[image], grid, align_corners=False)
     glimpses = cut(images, where, windows, glimpse)
     torch.testing.assert_close(glimpses, expected, rtol=1e-9, atol=1e-9)
 
-    grid = F.affine_grid(affine(where, inverse=True), [7, 2, height, width], align_corners=False)
+    grid = F.affine_grid(geometry.to_affine(where, inverse=True), [7, 2, height, width], align_corners=False)
     expected = F.grid_sample(glimpses, grid, align_corners=False)
     pasted = torch.zeros(7, 2, height * width, dtype=DOUBLE)
     for group in windows:

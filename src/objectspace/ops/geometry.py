@@ -58,6 +58,14 @@ def enlarge(where: Tensor, margin: float) -> Tensor:
     return where if margin == 0 else torch.cat([where[..., :2] * (1 + margin), where[..., 2:]], dim=-1)
 
 
+def to_affine(where: Tensor, inverse: bool = False) -> Tensor:
+    """`where` (M, 4) as matrices (M, 2, 3) for `affine_grid`: image to glimpse, or back with `inverse`."""
+    size, centre = where[:, :2], where[:, 2:]
+    if inverse:
+        size, centre = 1 / (size + SMALLEST), -centre / (size + SMALLEST)
+    return torch.cat([torch.diag_embed(size), centre.unsqueeze(-1)], dim=-1)
+
+
 def to_boxes(where: Tensor, height: int, width: int) -> Tensor:
     """`where` (..., 4) as boxes in pixels (..., 4); they may reach over the edge of the image.
 
