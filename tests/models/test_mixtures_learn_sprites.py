@@ -31,7 +31,7 @@ MODELS: dict[str, dict[str, Any]] = {
         "encoder_channels": (24, 24, 24),
     },
 }
-STEPS, BATCH = {"genesis": 200, "iodine": 60}, 16
+STEPS, BATCH = {"genesis": 100, "iodine": 60}, 8
 
 
 @pytest.mark.slow
