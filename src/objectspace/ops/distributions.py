@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 LEAST_STD = 1e-4  # added to the stdevs of components' latents, so that none vanishes
+NEARLY_ONE = 4.0  # before a sigmoid
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,13 @@ def gaussian(parameters: Tensor, sample: bool, generator: torch.Generator | None
     """A Gaussian from mean and raw stdev (..., 2D), sampled or at its mean."""
     mean, raw = parameters.chunk(2, dim=-1)
     std = F.softplus(raw) + least_std
+    return Gaussian(mean, std, sample_gaussian(mean, std, generator) if sample else mean)
+
+
+def bounded_gaussian(parameters: Tensor, sample: bool, generator: torch.Generator | None) -> Gaussian:
+    """The same with a stdev between LEAST_STD and a little more than one, and near one at first: GENESIS's priors."""
+    mean, raw = parameters.chunk(2, dim=-1)
+    std = torch.sigmoid(raw + NEARLY_ONE) + LEAST_STD
     return Gaussian(mean, std, sample_gaussian(mean, std, generator) if sample else mean)
 
 
