@@ -35,6 +35,7 @@ class SequentialConfig(GridConfig):
 
     neighbourhood: Annotated[int, Field(ge=1, le=16)] = 1  # rows and columns around a cell that it knows, once visited
     context_dim: Whole = 128  # units of the layer through which it knows them
+    wavefront: bool = False  # cells that do not know of one another are inferred together: the same, in fewer steps
 
     @classmethod
     def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
@@ -106,7 +107,7 @@ class SequentialModel(GridModel):
     def __init__(self, config: SpairConfig | SpairPConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
         self.foreground = SequentialForeground(
-            config.foreground, config.image_size, config.neighbourhood, config.context_dim
+            config.foreground, config.image_size, config.neighbourhood, config.context_dim, config.wavefront
         )
 
     def forward(

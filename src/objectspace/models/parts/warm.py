@@ -119,7 +119,7 @@ def lesson(
     By regions that nobody explains, `unexplained` (B, H, W), and by those that the background leaves, `leftover`
     (B, H, W), if that is known.
     """
-    foreground, (height, width) = model.foreground, images.shape[2:]
+    foreground, (height, width) = model.foreground, model.config.image_size  # of the images, or whole ones if patches
     side = MISSED / (1 + math.exp(-stage.scale_prior_mean))
     least = max(LEAST_PIXELS, round(side * height * side * width))
     targets = find_targets(images, unexplained, foreground, least, LONGEST, cells.probability > 0.5)
@@ -127,16 +127,16 @@ def lesson(
     place = _place(cells, targets)
     terms = images.new_zeros(len(images)).index_add(0, targets.image, sum(place.values(), what - drawn))
     if leftover is not None:
-        terms = terms + _alone(cells, leftover, foreground.cell, least)
+        terms = terms + _alone(foreground, cells, leftover, least)
     area = targets.masks.flatten(1).sum(1)
     worth = drawn - area * math.log(stage.unknown) - what  # its pixels are nobody's now
     return Missed(targets.image, targets.cell, worth.detach(), terms)
 
 
-def _alone(cells: Cells, leftover: Tensor, side: int, least: int) -> Tensor:
+def _alone(foreground: Foreground, cells: Cells, leftover: Tensor, least: int) -> Tensor:
     """How far the objects in regions of `leftover` (B, H, W) that hold one each are from the regions' boxes: (B,)."""
     height, width = leftover.shape[1:]
-    rows, columns = height // side, width // side
+    count = cells.where.shape[1]
     where, present = cells.where.detach(), cells.probability > 0.5
     numbers, boxes = list[Tensor](), list[Tensor]()
     for number, left in enumerate(leftover.cpu().numpy()):
@@ -147,13 +147,13 @@ def _alone(cells: Cells, leftover: Tensor, side: int, least: int) -> Tensor:
         inside = (off < regions[:, None, :2]).all(2)  # (regions, objects): the object's centre lies in the region's box
         same = geometry.overlaps(regions, where[number, own]) >= ALONE
         which, of = (inside & same & (inside.sum(1, keepdim=True) == 1)).nonzero().unbind(1)
-        numbers.append(number * rows * columns + own[of])
+        numbers.append(number * count + own[of])
         boxes.append(regions[which])
     cell = torch.cat(numbers)
-    scale, shift = geometry.to_latents(torch.cat(boxes), cell % (rows * columns), rows, columns)
+    scale, shift = foreground.to_latents(torch.cat(boxes), cell % count, (height, width))
     off = torch.cat([cells.scale.mean.flatten(0, 1)[cell] - scale, cells.shift.mean.flatten(0, 1)[cell] - shift], dim=1)
     terms = 0.5 * (off / ALONE_STD).square().sum(1)
-    return leftover.new_zeros(len(leftover)).index_add(0, cell // (rows * columns), terms)
+    return leftover.new_zeros(len(leftover)).index_add(0, cell // count, terms)
 
 
 def find_targets(
@@ -175,7 +175,7 @@ def find_targets(
     found: dict[int, tuple[int, Region]] = {}
     for number, (left, picture) in enumerate(zip(unexplained.cpu().numpy(), pictures, strict=True)):
         regions = find_regions(left, picture, least_pixels=least_pixels)
-        most = LARGEST * height * width
+        most = LARGEST * math.prod(foreground.image_size)
         regions = [region for region in regions if region.area <= most and region.length <= longest]
         for region, cell in zip(regions, _cells_of(regions, foreground.cell, columns, others[number]), strict=True):
             if cell is not None:
@@ -188,7 +188,7 @@ def find_targets(
         mask[0, y0:y1, x0:x1] = found[cell][1].mask
     cells = torch.tensor(order, dtype=torch.long)
     where = geometry.from_boxes(torch.from_numpy(boxes), height, width)
-    scale, shift = geometry.to_latents(where, cells % (rows * columns), rows, columns)
+    scale, shift = foreground.to_latents(where, cells % (rows * columns), (height, width))
     return Targets(
         image=torch.tensor([found[cell][0] for cell in order], dtype=torch.long, device=images.device),
         cell=cells.to(images.device),
