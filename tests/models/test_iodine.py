@@ -19,7 +19,7 @@ def test_the_defaults_are_its_paper_s() -> None:
         model = Iodine(config)
     assert [layer.weight.shape[1] for layer in model.decoder.convolutions] == [66, 64, 64, 64, 64]
     assert model.refiner.look[0].weight.shape == (64, 17, 3, 3)
-    assert [tuple(layer.weight.shape) for layer in model.refiner.think[::2]] == [(256, 64), (256, 256)]
+    assert [tuple(layer.weight.shape) for layer in list(model.refiner.think)[::2]] == [(256, 64), (256, 256)]
 
 
 def test_its_decoder_keeps_no_more_for_the_backward_pass_than_space_s() -> None:

@@ -11,6 +11,7 @@ from objectspace.config import Stage
 from objectspace.models import create
 from objectspace.models.parts.sequence import fronts, visited
 from objectspace.models.spair import SequentialConfig, SequentialModel
+from oracle.small import named
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
@@ -29,8 +30,8 @@ GRIDS = [(4, 4), (5, 3), (3, 7), (1, 4), (6, 1)]
 
 def in_both_orders(config: SequentialConfig, seed: int = 0) -> tuple[SequentialModel, SequentialModel]:
     slow = sequential_model(config, seed)
-    fast = copy.deepcopy(slow)
-    fast.foreground.wavefront = True
+    fast = sequential_model(config.model_copy(update={"wavefront": True}), seed)
+    fast.load_state_dict(copy.deepcopy(slow.state_dict()))
     return slow, fast
 
 
@@ -52,7 +53,7 @@ def assert_same(
     for output in (one, other):
         output.loss.mean().backward()
     for (name, left), right in zip(slow.named_parameters(), fast.parameters(), strict=True):
-        torch.testing.assert_close(right.grad, left.grad, rtol=1e-8, atol=1e-8, msg=lambda text, name=name: name + text)
+        torch.testing.assert_close(right.grad, left.grad, rtol=1e-8, atol=1e-8, msg=named(name))
 
 
 @pytest.mark.parametrize("sample", [True, False])

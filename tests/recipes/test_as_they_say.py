@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any, cast
 
 import pytest
 
@@ -46,10 +47,10 @@ def test_recipes_of_rivals_have_the_optimisers_that_they_name(name: str) -> None
 @pytest.mark.parametrize("name", PAPER)
 def test_what_a_recipe_says_of_its_grid_sigma_steps_and_components_is_so(name: str) -> None:
     recipe, checked = recipe_files.load(name), 0
-    text = said(recipe)
+    text, model = said(recipe), cast(Any, recipe.model)
     for pattern, value in {
-        r"sigma ([\d.]+\d)": lambda: recipe.model.sigma,
-        r"grid (\d+) x": lambda: recipe.model.foreground.grid[0],
+        r"sigma ([\d.]+\d)": lambda: model.sigma,
+        r"grid (\d+) x": lambda: model.foreground.grid[0],
         r"(\d{5,}) updates": lambda: recipe.training.steps,
         r"batches of (\d+)": lambda: recipe.training.batch,
         r"beta1 ([\d.]+\d)": lambda: recipe.training.background.beta1,
@@ -60,7 +61,7 @@ def test_what_a_recipe_says_of_its_grid_sigma_steps_and_components_is_so(name: s
     if "a million updates" in text:
         assert recipe.training.steps == 10**6
     if "GECO" in text:
-        assert recipe.model.geco.goal is not None
+        assert model.geco.goal is not None
     if name in RIVALS and name != "spair-p-rooms-small":
         assert checked
 

@@ -27,6 +27,8 @@ from objectspace.models.parts.settings import (
 )
 from objectspace.models.parts.teaching import taught
 
+PATCH_CELL = 8  # pixels: the paper's patches of 32 x 32 have 4 x 4 cells
+
 
 class SequentialConfig(GridConfig):
     """A model whose cells are inferred one after another, over a background of one picture."""
@@ -41,6 +43,9 @@ class SequentialConfig(GridConfig):
     def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
         """One background, whatever others have."""
         return cls.model_validate({"image_size": size, "foreground": {"grid": (grid, grid)}})
+
+    def computed_otherwise(self) -> dict[str, Self]:
+        return {} if self.wavefront else {"wavefront": self.model_copy(update={"wavefront": True})}
 
 
 class SpairConfig(SequentialConfig):
@@ -84,6 +89,11 @@ class SpairPConfig(SequentialConfig):
     kind: Literal["spair-p"] = "spair-p"
     patch: Sides = (32, 32)  # height, width
     background: PatchBackgroundConfig = PatchBackgroundConfig()
+
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        """Images as large as the grid makes them: its patches have the paper's 4 x 4 cells of 8 pixels at any grid."""
+        return super().sized((PATCH_CELL * grid, PATCH_CELL * grid), grid, components)
 
     @model_validator(mode="after")
     def _patches_fit_image(self) -> "SpairPConfig":

@@ -104,11 +104,11 @@ class SequentialForeground(Foreground):
         """The random numbers of all cells, drawn cell by cell: however cells are visited, each has its own."""
         sizes = {"depth": 1, "scale": 2, "shift": 2, "what": self.config.what_dim}
         drawn: dict[str, list[Tensor]] = {name: [] for name in ("presence", *sizes)}
-        like, count = {"dtype": images.dtype, "device": images.device, "generator": generator}, len(images)
+        count, dtype, device = len(images), images.dtype, images.device
         for _ in range(cells):
-            drawn["presence"].append(torch.rand(count, **like))
+            drawn["presence"].append(torch.rand(count, generator=generator, dtype=dtype, device=device))
             for name, size in sizes.items():
-                drawn[name].append(torch.randn(count, size, **like))
+                drawn[name].append(torch.randn(count, size, generator=generator, dtype=dtype, device=device))
         return {name: torch.stack(parts, dim=1) for name, parts in drawn.items()}
 
     def to_latents(self, where: Tensor, cell: Tensor, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
