@@ -1,6 +1,7 @@
 """The warm start: regions that the background does not explain become what cells should hold."""
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from objectspace.geometry.regions import Region, find_regions
 from objectspace.models import Genesis, create
 from objectspace.models.parts import targets, warm
 from objectspace.models.parts.cells import Cells
+from objectspace.models.parts.foreground import Foreground
 from objectspace.models.parts.grid import GridModel
 from objectspace.models.parts.targets import REACH, Targets, find_targets
 from objectspace.ops import geometry
@@ -55,7 +57,14 @@ def unexplained(*boxes: tuple[int, int, int, int, int], count: int = 2, size: tu
 
 
 def find(left: Tensor, cell: int = 8) -> Targets:
-    return find_targets(torch.rand(len(left), 3, *left.shape[1:]), left, SimpleNamespace(cell=cell))
+    return find_targets(torch.rand(len(left), 3, *left.shape[1:]), left, stand_in(cell, left.shape[1:]))
+
+
+def stand_in(cell: int, size: tuple[int, int]) -> Any:
+    """What the warm start asks of a foreground."""
+    foreground = SimpleNamespace(cell=cell, image_size=size)
+    foreground.to_latents = partial(Foreground.to_latents, foreground)
+    return foreground
 
 
 def test_a_region_teaches_the_cell_at_its_centre():
@@ -68,7 +77,7 @@ def test_its_latents_give_its_box_back():
     boxes = [(0, 17, 9, 22, 15), (1, 40, 0, 48, 3), (1, 0, 28, 9, 32)]
     targets = find(unexplained(*boxes))
     said = [
-        geometry.to_where(scale[None, None], shift[None, None], 4, 6, first=int(cell) % 24)[0, 0]
+        geometry.to_where(scale[None, None], shift[None, None], 4, 6, numbers=cell[None] % 24)[0, 0]
         for scale, shift, cell in zip(targets.scale, targets.shift, targets.cell, strict=True)
     ]
     given = torch.tensor([box[1:] for box in boxes], dtype=torch.float32)
@@ -89,7 +98,7 @@ def test_a_region_is_left_out_when_every_cell_within_reach_is_taken():
     left, taken = unexplained((0, 17, 9, 22, 15)), torch.zeros(2, 24, dtype=torch.bool)
     own = find(left).cell.item()
     taken[0, own] = True
-    foreground = SimpleNamespace(cell=8)
+    foreground = stand_in(8, (32, 48))
     images = torch.rand(2, 3, 32, 48)
     beside = find_targets(images, left, foreground, taken=taken).cell.item()
     assert beside == own + 1 or beside == own - 1 or abs(beside - own) == 6
@@ -315,7 +324,7 @@ def taught(cells: Cells, *boxes: tuple[int, int, int, int]) -> Tensor:
         left[0, y0:y1, x0:x1] = 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(warm, "find_regions", find_regions)
-        return warm._alone(cells, left, 8, 4)
+        return warm._alone(stand_in(8, left.shape[1:]), cells, left, 4)
 
 
 def test_a_region_that_holds_one_object_teaches_it_where_it_ends():

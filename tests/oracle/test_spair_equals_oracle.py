@@ -82,13 +82,26 @@ CHOICES = {
     "weighted": [False, True],
     "training": [False, True],
     "sample": [False, True],
+    "wavefront": [False, True],
     "seed": range(CASES),
 }
 
 
 @pytest.mark.parametrize(list(CHOICES), balanced(CASES, **CHOICES))
 def test_random_configurations(
-    size, count, neighbourhood, glimpse, spread, budget, threshold, fraction, weighted, training, sample, seed
+    size,
+    count,
+    neighbourhood,
+    glimpse,
+    spread,
+    budget,
+    threshold,
+    fraction,
+    weighted,
+    training,
+    sample,
+    wavefront,
+    seed,
 ):
     foreground = {
         "glimpse": glimpse,
@@ -96,7 +109,9 @@ def test_random_configurations(
         "presence_threshold": threshold,
         "presence_weighted_kl": weighted,
     }
-    config = small_spair(size[0], size[1], foreground, {"fraction": fraction}, neighbourhood=neighbourhood)
+    config = small_spair(
+        size[0], size[1], foreground, {"fraction": fraction}, neighbourhood=neighbourhood, wavefront=wavefront
+    )
     model = sequential_model(config, seed, spread).train(training)
     assert_equal_in_values_and_gradients(model, random_images(count, size[0], seed), STAGE, sample, seed)
 

@@ -16,6 +16,7 @@ from objectspace.recipes.files import RenamedKeyWarning
 
 NONE = {"boundary_stop": 0}
 OLD: dict[str, dict[str, Any]] = {  # what shipped recipes said; others followed the defaults, or had phases
+    **dict.fromkeys(("spair-p-rooms-small", "spair-rooms-large", "spair-rooms-small"), NONE),  # on until 0.2
     "space-airraid": NONE,
     "space-atari-joint10": NONE,
     "space-montezuma": NONE,

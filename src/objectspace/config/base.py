@@ -111,6 +111,10 @@ class ModelConfig(Section):
         """The same model, working on at most so many objects an image; None where there is no such thing."""
         return None
 
+    def computed_otherwise(self) -> dict[str, Self]:
+        """The same model, with the same results, computed in other ways, by what charts are to call them."""
+        return {}
+
     @property
     def cells(self) -> int:
         """How many objects it can find at most."""

@@ -37,6 +37,7 @@ class GenesisConfig(MixtureConfig, ComponentsConfig):
     """The GENESIS model: the nets and options of SPACE's background, as the whole model."""
 
     kind: Literal["genesis"] = "genesis"
+    prior_std: Literal["sigmoid", "softplus"] = "sigmoid"  # how priors' stdevs are made; softplus: as SPACE's are
     geco: GecoConfig = GecoConfig()
 
     @model_validator(mode="after")
@@ -54,7 +55,7 @@ class Genesis(MixtureModel, config=GenesisConfig):
 
     def __init__(self, config: GenesisConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
-        self.mixture = Background(config, config.image_size)
+        self.mixture = Background(config, config.image_size, bounded_priors=config.prior_std == "sigmoid")
         if config.geco.goal is not None:
             self.register_buffer("beta", torch.tensor(1.0))
             self.register_buffer("error", torch.tensor(config.geco.goal))

@@ -55,7 +55,7 @@ def find_targets(
     found: dict[int, tuple[int, Region]] = {}
     for number, (left, picture) in enumerate(zip(unexplained.cpu().numpy(), pictures, strict=True)):
         regions = find_regions(left, picture, least_pixels=least_pixels)
-        most = LARGEST * height * width
+        most = LARGEST * math.prod(foreground.image_size)
         regions = [region for region in regions if region.area <= most and region.length <= longest]
         for region, cell in zip(regions, _cells_of(regions, foreground.cell, columns, others[number]), strict=True):
             if cell is not None:
@@ -68,7 +68,7 @@ def find_targets(
         mask[0, y0:y1, x0:x1] = found[cell][1].mask
     cells = torch.tensor(order, dtype=torch.long)
     where = geometry.from_boxes(torch.from_numpy(boxes), height, width)
-    scale, shift = geometry.to_latents(where, cells % (rows * columns), rows, columns)
+    scale, shift = foreground.to_latents(where, cells % (rows * columns), (height, width))
     return Targets(
         image=torch.tensor([found[cell][0] for cell in order], dtype=torch.long, device=images.device),
         cell=cells.to(images.device),

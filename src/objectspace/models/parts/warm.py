@@ -100,7 +100,7 @@ def lesson(
     By regions that nobody explains, `unexplained` (B, H, W), and by those that the background leaves, `leftover`
     (B, H, W), if that is known.
     """
-    foreground, (height, width) = model.foreground, images.shape[2:]
+    foreground, (height, width) = model.foreground, model.config.image_size  # of the images, or whole ones if patches
     side = MISSED / (1 + math.exp(-stage.scale_prior_mean))
     least = max(LEAST_PIXELS, round(side * height * side * width))
     targets = find_targets(images, unexplained, foreground, least, LONGEST, cells.probability > 0.5)
@@ -108,16 +108,16 @@ def lesson(
     place = _place(cells, targets)
     terms = images.new_zeros(len(images)).index_add(0, targets.image, sum(place.values(), what - drawn))
     if leftover is not None:
-        terms = terms + _alone(cells, leftover, foreground.cell, least)
+        terms = terms + _alone(foreground, cells, leftover, least)
     area = targets.masks.flatten(1).sum(1)
     worth = drawn - area * math.log(stage.unknown) - what  # its pixels are nobody's now
     return Missed(targets.image, targets.cell, worth.detach(), terms)
 
 
-def _alone(cells: Cells, leftover: Tensor, side: int, least: int) -> Tensor:
+def _alone(foreground: Foreground, cells: Cells, leftover: Tensor, least: int) -> Tensor:
     """How far the objects in regions of `leftover` (B, H, W) that hold one each are from the regions' boxes: (B,)."""
     height, width = leftover.shape[1:]
-    rows, columns = height // side, width // side
+    count = cells.where.shape[1]
     where, present = cells.where.detach(), cells.probability > 0.5
     numbers, boxes = list[Tensor](), list[Tensor]()
     for number, left in enumerate(leftover.cpu().numpy()):
@@ -128,13 +128,13 @@ def _alone(cells: Cells, leftover: Tensor, side: int, least: int) -> Tensor:
         inside = (off < regions[:, None, :2]).all(2)  # (regions, objects): the object's centre lies in the region's box
         same = geometry.overlaps(regions, where[number, own]) >= ALONE
         which, of = (inside & same & (inside.sum(1, keepdim=True) == 1)).nonzero().unbind(1)
-        numbers.append(number * rows * columns + own[of])
+        numbers.append(number * count + own[of])
         boxes.append(regions[which])
     cell = torch.cat(numbers)
-    scale, shift = geometry.to_latents(torch.cat(boxes), cell % (rows * columns), rows, columns)
+    scale, shift = foreground.to_latents(torch.cat(boxes), cell % count, (height, width))
     off = torch.cat([cells.scale.mean.flatten(0, 1)[cell] - scale, cells.shift.mean.flatten(0, 1)[cell] - shift], dim=1)
     terms = 0.5 * (off / ALONE_STD).square().sum(1)
-    return leftover.new_zeros(len(leftover)).index_add(0, cell // (rows * columns), terms)
+    return leftover.new_zeros(len(leftover)).index_add(0, cell // count, terms)
 
 
 def _draw(
