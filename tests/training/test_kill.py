@@ -91,13 +91,16 @@ def moment(run: Path, process: Forked) -> str:
     return "before the first save" if (run / "recipe.toml").exists() else "before anything"
 
 
-def kill(process: Forked, run: Path, aim: str, chance: random.Random) -> str:
-    """Kill a process at a random moment of the kind aimed at; gives the kind that was hit."""
+def kill(process: Forked, run: Path, aim: str, chance: random.Random, sooner: int) -> str:
+    """Kill a process at a random moment of the kind aimed at; gives the kind that was hit.
+
+    `sooner` is how often that came too late: then the moment comes sooner.
+    """
     if aim == "before anything":
-        time.sleep(chance.uniform(0, 0.5))
+        time.sleep(chance.uniform(0, 0.2) / 4**sooner)
     elif aim == "before the first save":
         wait_until((run / "recipe.toml").exists, process)
-        time.sleep(chance.uniform(0, 0.03))
+        time.sleep(chance.uniform(0, 0.03) / 4**sooner)
     else:
         wait_for_lines(process, chance.randint(1, 2))
         if aim == "in a save":
@@ -129,7 +132,7 @@ def test_a_run_killed_at_every_kind_of_moment_ends_with_the_same_bits(
             if hits and aim.startswith("before"):
                 shutil.rmtree(torn)  # too late: there is a save now
             with forked(*arguments_of(tiny_file, sprites, torn, "--resume")) as process:
-                hits.append(kill(process, torn, aim, chance))
+                hits.append(kill(process, torn, aim, chance, len(hits)))
     assert "going on from step" in command(*arguments_of(tiny_file, sprites, torn, "--resume")).stdout
     first, second = (load_file(run / "model" / "model.safetensors") for run in (whole, torn))
     assert first.keys() == second.keys()
