@@ -43,7 +43,8 @@ def measure(name: str, changes: list[str], data: Path, steps: int, first: int) -
     objective, now = Objective(model, recipe.anneal), 0
 
     def loss(batch: torch.Tensor) -> torch.Tensor:
-        return objective(batch, now, generator)["loss"]
+        value: torch.Tensor = objective(batch, now, generator)["loss"]
+        return value
 
     step = stepper(loss, model.parameter_groups(), training)
 
@@ -56,7 +57,7 @@ def measure(name: str, changes: list[str], data: Path, steps: int, first: int) -
 
     rows: list[dict[str, object]] = []
     for phase, (middle, count) in middles(recipe).items():
-        for now in range(first if phase == "background" else 0):  # noqa: B007 (`loss` reads it)
+        for now in range(first if phase == "background" else 0):
             take(now)
         now = middle
         seconds = median([take(number) for number in range(steps + 1)][1:])
