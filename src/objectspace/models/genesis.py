@@ -7,7 +7,7 @@ docs/decisions.md. Shapes: B images, C H W image.
 
 from collections.abc import Mapping
 from math import prod
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field, model_validator
@@ -18,7 +18,7 @@ from objectspace.config.base import Positive
 from objectspace.models.parts.background import Background
 from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
 from objectspace.models.parts.pictures import Backdrops
-from objectspace.models.parts.settings import ComponentsConfig, MixtureConfig
+from objectspace.models.parts.settings import ComponentsConfig, MixtureConfig, Widths
 
 LEAST_BETA, LARGEST_BETA = 1e-10, 1e10
 
@@ -35,6 +35,17 @@ class GecoConfig(Section):
 
 class GenesisConfig(MixtureConfig, ComponentsConfig):
     """The GENESIS model: the nets and options of SPACE's background, as the whole model."""
+
+    laptop: ClassVar[Widths] = {
+        "mask_dim": 16,
+        "component_dim": 16,
+        "fraction": 4,
+        "input_fraction": 2,
+        "encoder_channels": (32, 32, 32, 32),
+        "mask_decoder": {"channels": (64, 64, 32, 32, 16), "groups": (8, 8, 8, 8, 4)},
+        "component_encoder_channels": (16, 16, 32, 32),
+        "component_decoder_channels": (32, 32, 32),
+    }
 
     kind: Literal["genesis"] = "genesis"
     prior_std: Literal["sigmoid", "softplus"] = "sigmoid"  # how priors' stdevs are made; softplus: as SPACE's are

@@ -9,7 +9,7 @@ Shapes: B images, K slots, C H W image, D latent; h w as decoded.
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field, model_validator
@@ -20,7 +20,7 @@ from objectspace.config import Stage
 from objectspace.config.base import Positive, Whole
 from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
 from objectspace.models.parts.pictures import Backdrops
-from objectspace.models.parts.settings import MixtureConfig
+from objectspace.models.parts.settings import MixtureConfig, Widths
 from objectspace.nn.broadcast import coordinate_map
 from objectspace.nn.recompute import activate_convolve, add_activate_convolve
 from objectspace.ops.distributions import LEAST_STD, gaussian
@@ -33,6 +33,16 @@ State = tuple[Tensor, Tensor]  # of the LSTM, (B K, hidden) twice
 
 class IodineConfig(MixtureConfig):
     """The IODINE model; the defaults are those of its paper for CLEVR6."""
+
+    laptop: ClassVar[Widths] = {
+        "refinements": 3,
+        "slot_dim": 32,
+        "hidden": 128,
+        "fraction": 4,
+        "input_fraction": 4,
+        "decoder_channels": (32, 32, 32),
+        "encoder_channels": (32, 32, 32),
+    }
 
     kind: Literal["iodine"] = "iodine"
     components: Annotated[int, Field(ge=2)] = 7  # slots; two at least, for what others make of an image without one
