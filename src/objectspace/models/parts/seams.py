@@ -65,7 +65,7 @@ class _Thing:
 
 
 def join(sights: Sequence[Sight]) -> list[Object]:
-    """The objects that tiles saw, each once: those seen farthest from a rim first."""
+    """The objects that tiles saw, each once, in the order of `sights`."""
     things: list[_Thing] = []
     boxes = np.zeros((len(sights), 4))
     for sight in sorted(sights, key=lambda each: (-each.room, -each.item.score)):
@@ -79,7 +79,9 @@ def join(sights: Sequence[Sight]) -> list[Object]:
         else:
             _add(sight, things[number])
         boxes[number] = things[number].item.box
-    return [thing.item for thing in things if any(sight.in_core for sight in thing.sights)]
+    order = {id(sight): number for number, sight in enumerate(sights)}
+    kept = [thing for thing in things if any(sight.in_core for sight in thing.sights)]
+    return [thing.item for thing in sorted(kept, key=lambda thing: order[id(thing.sights[0])])]
 
 
 def _is(sight: Sight, thing: _Thing) -> bool:
