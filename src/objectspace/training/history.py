@@ -6,10 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from objectspace.data.dataset import Dataset
 from objectspace.errors import UserError
+from objectspace.models.base import SceneModel
 from objectspace.models.card import Card
 from objectspace.recipes import files as recipe_files
 from objectspace.training.ladder import describe_choice, with_chosen_background
+from objectspace.training.seen import note_seen
 
 
 def describe(run: Path, name: str, machine: str) -> Card:
@@ -34,6 +37,14 @@ def describe(run: Path, name: str, machine: str) -> Card:
         precision="float16",
         background=describe_choice(run),
     )
+
+
+def describe_seen(run: Path, model: SceneModel) -> None:
+    """Have the weights of a run note what its training images are like, if these are still where they were."""
+    summary = _read(run / "summary.json")
+    if (Path(summary["data"]) / "train").is_dir():
+        train_set = Dataset(summary["data"], "train", model.config.image_size, model.config.channels)
+        note_seen(model, train_set, summary["seed"])
 
 
 def measured(card: Card, on: str, metrics: Mapping[str, Any]) -> Card:
