@@ -37,7 +37,7 @@ def item(recipe: Path) -> Item:
         Claim(
             "It <draws> badly.", "5", "a squared error of 1", reaches("squared error", model.key, "squared_error", 1, 0)
         ),
-        Claim("It is everywhere.", "6", "a galaxy", reaches("recall", "SPACE@galaxy", "recall", 0.5, 0.1)),
+        Claim("It is everywhere.", "6", "a galaxy", reaches("recall", "SPACE on galaxy", "recall", 0.5, 0.1)),
     )
     return Item(
         name="tiny",
@@ -72,7 +72,7 @@ def run(item: Item, sets: dict[str, DataSet], monkeypatch: pytest.MonkeyPatch) -
 
     def call(out: Path, minutes: float | None = None, **place: Path) -> list[str]:
         said: list[str] = []
-        run_items([item], Place(out, **place), Wanted(minutes, workers=1), said.append, sets)  # type: ignore[arg-type]
+        run_items([item], Place(out, **place), Wanted(minutes, workers=1), said.append, sets)
         return said
 
     return call

@@ -9,6 +9,7 @@ from objectspace.io.files import read_json
 from objectspace.paper import measure, samples, stages, trainings
 from objectspace.paper.findings import read_findings
 from objectspace.paper.place import Place
+from objectspace.training.loop import DivergedError
 
 RUN = "tiny-seed0"
 STAGES = [
@@ -39,12 +40,12 @@ def test_from_nothing_to_a_page_and_then_nothing_is_left_to_do(run, item, tmp_pa
     page = (out / "tiny.html").read_text()
     assert "12.5 ± 0.5" in page
     assert "It &lt;draws&gt; badly." in page
-    assert "SPACE@galaxy not run here yet" in page
+    assert "SPACE on galaxy not run here yet" in page
     assert "training.seed=0" in page
     assert 'href="tiny.html"' in (out / "index.html").read_text()
     found = read_findings(out / "measurements")
-    assert found.of("SPACE@tiny-sprites")[0].steps == 4
-    assert found.of("SPACE@tiny-sprites", "samples")[0].numbers["data"]["times_floor"] == 1
+    assert found.of("SPACE on tiny-sprites")[0].steps == 4
+    assert found.of("SPACE on tiny-sprites", "samples")[0].numbers["data"]["times_floor"] == 1
     for stage in STAGES:
         monkeypatch.setattr(*stage, never)
     assert any("1 of them done; to do: 0" in line for line in run(out))
@@ -74,12 +75,12 @@ def test_a_training_that_is_cut_off_is_said_to_be_and_goes_on(run, tmp_path, mon
     monkeypatch.setattr(trainings, "seconds_a_step", lambda recipe: 60.0)
     said = run(tmp_path, minutes=1e-5)
     assert any("will be cut off" in line for line in said)
-    before = read_findings(tmp_path / "measurements").of("SPACE@tiny-sprites")[0]
+    before = read_findings(tmp_path / "measurements").of("SPACE on tiny-sprites")[0]
     assert before.ended == "out of time"
     assert before.planned == 2
     assert "was cut off at step 1 of 2" in (tmp_path / "tiny.html").read_text()
     run(tmp_path)
-    after = read_findings(tmp_path / "measurements").of("SPACE@tiny-sprites")[0]
+    after = read_findings(tmp_path / "measurements").of("SPACE on tiny-sprites")[0]
     assert (after.ended, after.steps) == ("finished", 2)
     assert "schedule shortened from 4 to 2 steps" in after.remarks
     assert "was cut off" not in (tmp_path / "tiny.html").read_text()
@@ -97,7 +98,7 @@ def test_what_somebody_made_before_is_used_where_it_lies(run, tmp_path, monkeypa
 
 def test_a_run_that_fails_is_named_and_left_alone(run, tmp_path, monkeypatch) -> None:
     def diverges(*_, **__):
-        raise trainings.DivergedError("the gradient was not finite")
+        raise DivergedError("the gradient was not finite")
 
     with monkeypatch.context() as patch:
         patch.setattr(trainings, "train", diverges)

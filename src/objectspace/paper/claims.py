@@ -19,7 +19,7 @@ TABLE1 = (
         "AP@0.5 within 0.02 and count error within 0.02 of each other, published rule, both data sets",
         both(
             *(
-                close(name, key, f"SPACE@{data}", f"SPAIR@{data}", 0.02, 0.05)
+                close(name, key, f"SPACE on {data}", f"SPAIR on {data}", 0.02, 0.05)
                 for data in (SMALL, LARGE)
                 for name, key in (("AP@0.5", AP50), ("count error", COUNT))
             )
@@ -29,14 +29,19 @@ TABLE1 = (
         "Despite being parallel in its inference, SPACE has a comparable count error rate to that of SPAIR.",
         QUANTITATIVE,
         "SPACE's count error is at most 0.02 above SPAIR's, published rule",
-        both(*(differs("count error", COUNT, f"SPACE@{data}", f"SPAIR@{data}", 0.02, 0.05) for data in (SMALL, LARGE))),
+        both(
+            *(
+                differs("count error", COUNT, f"SPACE on {data}", f"SPAIR on {data}", 0.02, 0.05)
+                for data in (SMALL, LARGE)
+            )
+        ),
     ),
     Claim(
         "SPACE also resolves the scalability problems of previous methods by incorporating parallel spatial-attention "
         "and thus is applicable to scenes with a large number of objects without performance degradations.",
         "Abstract",
         "SPACE's AP@0.5 on large rooms (18-24 objects) at most 0.02 below that on small ones (4-8)",
-        differs("AP@0.5", AP50, f"SPACE@{LARGE}", f"SPACE@{SMALL}", -0.02, -0.05),
+        differs("AP@0.5", AP50, f"SPACE on {LARGE}", f"SPACE on {SMALL}", -0.02, -0.05),
     ),
     Claim(
         "For quantitative results, SPACE is trained up to 160000 steps.",
@@ -132,7 +137,7 @@ ROOMS = (
         "recall at IoU 0.5 of 0.9, and mIoU of floor, wall and sky of 0.9",
         both(
             *(
-                reaches(name, f"SPACE@{data}", key, 0.9, fair)
+                reaches(name, f"SPACE on {data}", key, 0.9, fair)
                 for data in (SMALL, LARGE)
                 for name, key, fair in (("recall", "recall", 0.8), ("mIoU of the background", "background_miou", 0.7))
             )
@@ -144,7 +149,7 @@ ROOMS = (
         "AP@[0.5:0.95] of 0.4 by the published rule, rooms and two games",
         both(
             *(
-                reaches("AP@[0.5:0.95]", f"SPAIR@{data}", "published_ap", 0.4, 0.25)
+                reaches("AP@[0.5:0.95]", f"SPAIR on {data}", "published_ap", 0.4, 0.25)
                 for data in (SMALL, LARGE, "spaceinvaders", "airraid")
             )
         ),
@@ -155,9 +160,9 @@ ROOMS = (
         QUALITATIVE,
         "AP@0.5 within 0.02; the single component is how the model is made",
         both(
-            *(close("AP@0.5", AP50, f"SPACE@{data}", f"SPAIR@{data}", 0.02, 0.05) for data in (SMALL, LARGE)),
+            *(close("AP@0.5", AP50, f"SPACE on {data}", f"SPAIR on {data}", 0.02, 0.05) for data in (SMALL, LARGE)),
             *(
-                differs("mIoU of the background", "background_miou", f"SPACE@{data}", f"SPAIR@{data}", 0.2, 0.1)
+                differs("mIoU of the background", "background_miou", f"SPACE on {data}", f"SPAIR on {data}", 0.2, 0.1)
                 for data in (SMALL, LARGE)
             ),
         ),
@@ -168,8 +173,8 @@ ROOMS = (
         QUALITATIVE,
         "on small rooms, AP@0.5 at least 0.1 below SPAIR's, and precision of at most 0.7",
         both(
-            differs("AP@0.5", AP50, f"SPAIR@{SMALL}", f"SPAIR-P@{SMALL}", 0.1, 0.03),
-            reaches("precision", f"SPAIR-P@{SMALL}", "published_precision", 0.7, 0.85),
+            differs("AP@0.5", AP50, f"SPAIR on {SMALL}", f"SPAIR-P on {SMALL}", 0.1, 0.03),
+            reaches("precision", f"SPAIR-P on {SMALL}", "published_precision", 0.7, 0.85),
         ),
     ),
     Claim(
@@ -177,14 +182,14 @@ ROOMS = (
         "components.",
         QUALITATIVE,
         "ARI over all pixels of 0.7",
-        both(*(reaches("ARI", f"IODINE@{data}", "ari", 0.7, 0.4) for data in (SMALL, LARGE))),
+        both(*(reaches("ARI", f"IODINE on {data}", "ari", 0.7, 0.4) for data in (SMALL, LARGE))),
     ),
     Claim(
         "However, it occasionally does not properly decompose objects (in the Large 3D-room results, the orange sphere "
         "on the right is not reconstructed) and may generate blurry objects.",
         QUALITATIVE,
         "IODINE's recall on large rooms is at most 0.95",
-        reaches("recall", f"IODINE@{LARGE}", "recall", 0.95, 0.99),
+        reaches("recall", f"IODINE on {LARGE}", "recall", 0.95, 0.99),
     ),
     Claim(
         "GENESIS is able to segment the background walls, floor, and sky into multiple components.",
@@ -192,7 +197,7 @@ ROOMS = (
         "mIoU of floor, wall and sky of 0.7",
         both(
             *(
-                reaches("mIoU of the background", f"GENESIS@{data}", "background_miou", 0.7, 0.5)
+                reaches("mIoU of the background", f"GENESIS on {data}", "background_miou", 0.7, 0.5)
                 for data in (SMALL, LARGE)
             )
         ),
@@ -203,8 +208,8 @@ ROOMS = (
         QUALITATIVE,
         "GENESIS' recall is at least 0.5 on small rooms, and at most 0.5 on large ones",
         both(
-            reaches("recall", f"GENESIS@{SMALL}", "recall", 0.5, 0.3),
-            reaches("recall", f"GENESIS@{LARGE}", "recall", 0.5, 0.7),
+            reaches("recall", f"GENESIS on {SMALL}", "recall", 0.5, 0.3),
+            reaches("recall", f"GENESIS on {LARGE}", "recall", 0.5, 0.7),
         ),
     ),
     Claim(
@@ -213,11 +218,11 @@ ROOMS = (
         "Abstract",
         "no rival on small rooms has a recall of 0.9 and a background mIoU of 0.7, and SPACE has both",
         both(
-            reaches("recall", f"SPACE@{SMALL}", "recall", 0.9, 0.8),
-            reaches("mIoU of the background", f"SPACE@{SMALL}", "background_miou", 0.7, 0.5),
-            reaches("mIoU of the background", f"SPAIR@{SMALL}", "background_miou", 0.7, 0.8),
-            reaches("recall", f"GENESIS@{SMALL}", "recall", 0.9, 0.95),
-            reaches("recall", f"IODINE@{SMALL}", "recall", 0.9, 0.95),
+            reaches("recall", f"SPACE on {SMALL}", "recall", 0.9, 0.8),
+            reaches("mIoU of the background", f"SPACE on {SMALL}", "background_miou", 0.7, 0.5),
+            reaches("mIoU of the background", f"SPAIR on {SMALL}", "background_miou", 0.7, 0.8),
+            reaches("recall", f"GENESIS on {SMALL}", "recall", 0.9, 0.95),
+            reaches("recall", f"IODINE on {SMALL}", "recall", 0.9, 0.95),
         ),
     ),
     Claim(
@@ -234,7 +239,7 @@ ATARI = (
         "single component.",
         QUALITATIVE,
         "F1 at IoU 0.5 of at most 0.3 in each game",
-        both(*(reaches("F1", f"{kind}@{game}", "f1", 0.3, 0.5) for kind in ("IODINE", "GENESIS") for game in GAMES)),
+        both(*(reaches("F1", f"{kind} on {game}", "f1", 0.3, 0.5) for kind in ("IODINE", "GENESIS") for game in GAMES)),
     ),
     Claim(
         "Notably, in River Raid where the background is constantly changing, SPACE is able to perfectly "
@@ -242,13 +247,13 @@ ATARI = (
         "river while accurately detecting all foreground objects",
         QUALITATIVE,
         "recall at IoU 0.5 of 0.9 (there is no truth about the river)",
-        reaches("recall", "SPACE@riverraid", "recall", 0.9, 0.75),
+        reaches("recall", "SPACE on riverraid", "recall", 0.9, 0.75),
     ),
     Claim(
         "while SPAIR often cannot properly separate foreground and background.",
         QUALITATIVE,
         "in River Raid SPAIR's F1 is at least 0.1 below SPACE's",
-        differs("F1", "f1", "SPACE@riverraid", "SPAIR@riverraid", 0.1, 0.02),
+        differs("F1", "f1", "SPACE on riverraid", "SPAIR on riverraid", 0.1, 0.02),
     ),
     Claim(
         "These two properties are illustrated well in Space Invaders, where it is able to detect the small "
@@ -257,8 +262,8 @@ ATARI = (
         QUALITATIVE,
         "SPAIR-P: recall of aliens of 0.8, and a precision of at most 0.8, since the ground is no true object",
         both(
-            reaches("recall of aliens", "SPAIR-P@spaceinvaders", "recall_by_category/Alien", 0.8, 0.5),
-            reaches("precision", "SPAIR-P@spaceinvaders", "precision", 0.8, 0.9),
+            reaches("recall of aliens", "SPAIR-P on spaceinvaders", "recall_by_category/Alien", 0.8, 0.5),
+            reaches("precision", "SPAIR-P on spaceinvaders", "precision", 0.8, 0.9),
         ),
     ),
     Claim(
@@ -270,7 +275,7 @@ ATARI = (
         "F1 of SPACE and SPAIR at least 0.3 above that of IODINE and GENESIS, mean of games not taken: each game",
         both(
             *(
-                differs("F1", "f1", f"{one}@{game}", f"{other}@{game}", 0.3, 0.1)
+                differs("F1", "f1", f"{one} on {game}", f"{other} on {game}", 0.3, 0.1)
                 for game in GAMES
                 for one in ("SPACE", "SPAIR")
                 for other in ("IODINE", "GENESIS")
@@ -291,18 +296,19 @@ JOINT10 = (
         "background.",
         QUALITATIVE,
         "F1 at IoU 0.5, mean over ten games, of 0.8 (there is no truth about the background)",
-        reaches("F1, mean of games", "SPACE@joint10", "group_means/f1", 0.8, 0.5),
+        reaches("F1, mean of games", "SPACE on joint10", "group_means/f1", 0.8, 0.5),
     ),
 )
 STILL = (
     Claim(
-        "Some objects, such as the red shields in Space Invaders and the key in Montezuma's Revenge are static but "
+        "Some objects, such as the red shields in Space Invaders and the key in Montezuma's Revenge [...] are "
+        "static but "
         "important to detect as foreground objects. We found that SPACE tends to detect these as foreground objects",
         QUALITATIVE,
         "SPACE's recall of shields and of the key of 0.8",
         both(
-            reaches("recall of shields", "SPACE@spaceinvaders", "recall_by_category/Shield", 0.8, 0.3),
-            reaches("recall of the key", "SPACE@montezuma", "recall_by_category/Key", 0.8, 0.3),
+            reaches("recall of shields", "SPACE on spaceinvaders", "recall_by_category/Shield", 0.8, 0.3),
+            reaches("recall of the key", "SPACE on montezuma", "recall_by_category/Key", 0.8, 0.3),
         ),
     ),
     Claim(
@@ -310,16 +316,17 @@ STILL = (
         QUALITATIVE,
         "SPAIR's recall of shields and of the key of at most 0.2",
         both(
-            reaches("recall of shields", "SPAIR@spaceinvaders", "recall_by_category/Shield", 0.2, 0.7),
-            reaches("recall of the key", "SPAIR@montezuma", "recall_by_category/Key", 0.2, 0.7),
+            reaches("recall of shields", "SPAIR on spaceinvaders", "recall_by_category/Shield", 0.2, 0.7),
+            reaches("recall of the key", "SPAIR on montezuma", "recall_by_category/Key", 0.2, 0.7),
         ),
     ),
     Claim(
-        "Similar behavior is observed in Atlantis, where SPACE tends to detect some foreground objects from the middle "
+        "Similar behavior is observed in Atlantis [...], where SPACE tends to detect some foreground objects "
+        "from the middle "
         "base that is above the water.",
         QUALITATIVE,
         "in Atlantis, a recall of the bazaar (BridgedBazaar, in the middle) of 0.5",
-        reaches("recall", "SPACE@joint10", "groups/Atlantis/recall_by_category/BridgedBazaar", 0.5, 0.1),
+        reaches("recall", "SPACE on joint10", "groups/Atlantis/recall_by_category/BridgedBazaar", 0.5, 0.1),
     ),
     Claim(
         "One reason for this behavior is because we limit the capacity of the background module by using a spatial "
@@ -338,7 +345,7 @@ GENERATION = (
         "D.1 Algorithms",
         "how near such samples are to data: Fréchet distance at most 3 times that of two halves of the data",
         reaches(
-            "distance / that of two halves of the data", "SPACE@rooms-small", "prior/times_floor", 3.0, 10.0, SAMPLES
+            "distance / that of two halves of the data", "SPACE on rooms-small", "prior/times_floor", 3.0, 10.0, SAMPLES
         ),
     ),
     Claim(
@@ -349,8 +356,8 @@ GENERATION = (
         untested("no model here conditions one on the other"),
     ),
 )
-PLAIN, HEMMED = f"SPACE@{SMALL}", f"SPACE@{SMALL} boundary"
-SPLIT, MENDED = f"SPACE@{SMALL} small-boxes", f"SPACE@{SMALL} small-boxes boundary"
+PLAIN, HEMMED = f"SPACE on {SMALL}", f"SPACE on {SMALL} boundary"
+SPLIT, MENDED = f"SPACE on {SMALL} small-boxes", f"SPACE on {SMALL} small-boxes boundary"
 BOUNDARY = (
     Claim(
         "If the prior for the bounding box size is set to be too small, then the model could split a large object by "
@@ -375,15 +382,17 @@ BOUNDARY = (
 )
 MONTEZUMA = (
     Claim(
-        "Some objects, such as [...] the key in Montezuma's Revenge are static but important to detect as foreground "
+        "Some objects, such as [...] the key in Montezuma's Revenge [...] are static but important to detect "
+        "as foreground "
         "objects. We found that SPACE tends to detect these as foreground objects while SPAIR considers it background.",
         QUALITATIVE,
         "recall of the key: SPACE at least 0.5 above SPAIR",
-        differs("recall of the key", "recall_by_category/Key", "SPACE@montezuma", "SPAIR@montezuma", 0.5, 0.1),
+        differs("recall of the key", "recall_by_category/Key", "SPACE on montezuma", "SPAIR on montezuma", 0.5, 0.1),
     ),
 )
 BY_MAKE = Claim(
-    "For SPACE, the decomposition capacity is equal to the number of grid cells H×W plus the number of background "
+    "For SPACE, the decomposition capacity is equal to the number of grid cells H×W [...] plus the number of "
+    "background "
     "components K. For SPAIR, [...] H×W plus 1 for background. For IODINE and GENESIS, it is equal to the number of "
     "components K.",
     QUANTITATIVE,

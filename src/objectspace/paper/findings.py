@@ -34,7 +34,7 @@ class Model:
     @property
     def key(self) -> str:
         """What findings and claims call it."""
-        return f"{self.kind}@{self.data}" + (f" {self.tag}" if self.tag else "")
+        return f"{self.kind} on {self.data}" + (f" {self.tag}" if self.tag else "")
 
     def recipe_name(self, full: bool) -> str:
         """The recipe's name, or a .toml file: the paper's is called as the laptop's, without `-fast`."""

@@ -82,8 +82,8 @@ def markdown(shown: Sequence[Shown], pictures: Path | None, prefix: str = "paper
     lines = [
         "# The paper, item by item",
         "",
-        f"{PAPER}: tables, figures and claims as they come out here, by `objectspace paper run ITEM --out DIR`, the paper's",
-        "numbers beside ours. The marks by which its sentences are judged are ours, and are printed beside each.",
+        f"{PAPER}: tables, figures and claims as they come out here, by `objectspace paper run ITEM --out DIR`.",
+        "The marks by which the paper's sentences are judged are ours, and are printed beside each.",
         "",
         f"All together: {count(said)}.",
         "",

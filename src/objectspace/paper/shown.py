@@ -7,8 +7,9 @@ from pathlib import Path
 from objectspace.paper.declared import Claim, Column, Item
 from objectspace.paper.findings import FINISHED, Finding, Findings, Number
 from objectspace.paper.verdicts import FAILS, HOLDS, PART, UNTESTED, Verdict, shown
+from objectspace.reports.page.markup import plural
 
-ORDER = (HOLDS, PART, FAILS, UNTESTED)
+SHORT = {HOLDS: "held up", PART: "in part", FAILS: "not", UNTESTED: "not tested"}  # in the order of a count
 NOT_YET = "not run here yet"
 
 
@@ -46,28 +47,31 @@ class Shown:
 
     @property
     def result(self) -> str:
-        """The verdicts counted: `3 of 5 hold here, 1 in part, 1 not tested`."""
+        """The verdicts counted."""
         return count(self.judged) if self.has_run else NOT_YET
 
 
-def prepare(item: Item, findings: Findings, pictures: Path, missing: Sequence[str] = ()) -> Shown:
-    """Judge an item's claims and gather what its page shows."""
+def prepare(item: Item, findings: Findings, pictures: Path, missing: Sequence[str] = (), prefix: str = "") -> Shown:
+    """Judge an item's claims and gather what its page shows; its pictures are called `<prefix><item>*.png`."""
     tables = [table for table in _tables(item, findings) if table.rows]
-    own = sorted(pictures.glob(f"{item.name}*.png")) if tables else []
+    own = sorted(pictures.glob(f"{prefix}{item.name}*.png")) if tables else []
     return Shown(
         item,
         tuple(Judged(claim, claim.rule(findings)) for claim in item.claims),
         tuple(tables),
-        tuple((path.stem.removeprefix(item.name).strip("-").replace("-", " ") or item.title, path) for path in own),
+        tuple(
+            (path.stem.removeprefix(prefix).removeprefix(item.name).strip("-").replace("-", " ") or item.title, path)
+            for path in own
+        ),
         tuple(missing),
     )
 
 
 def count(judged: Sequence[Judged]) -> str:
-    """How many verdicts there are of each kind."""
+    """How many verdicts there are of each kind: `5 claims: 3 held up, 1 in part, 1 not tested`."""
     found = [each.verdict.said for each in judged]
-    parts = [f"{found.count(said)} {said.removesuffix(' here')}" for said in ORDER if said in found]
-    return f"{len(found)} claims: {', '.join(parts)}"
+    parts = [f"{found.count(said)} {short}" for said, short in SHORT.items() if said in found]
+    return f"{plural(len(found), 'claim')}: {', '.join(parts)}"
 
 
 def _tables(item: Item, findings: Findings) -> list[Table]:

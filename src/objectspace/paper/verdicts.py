@@ -83,7 +83,7 @@ def both(*rules: Rule) -> Rule:
     def rule(findings: Findings) -> Verdict:
         found = [each(findings) for each in rules]
         tested = [each.said for each in found if each.said != UNTESTED]
-        because = "; ".join(dict.fromkeys(each.because for each in found))
+        because = "; ".join(dict.fromkeys(part for each in found for part in each.because.split("; ")))
         if not tested:
             return Verdict(UNTESTED, because)
         if set(tested) == {FAILS}:
