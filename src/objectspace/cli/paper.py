@@ -44,7 +44,10 @@ def run(
     out: Annotated[Path, typer.Option(help="The directory to write; the same command again continues it.")],
     minutes: Annotated[
         float | None,
-        typer.Option(min=0.01, help="Minutes of training in all, divided evenly; schedules are shortened to fit."),
+        typer.Option(
+            min=0.01,
+            help="Minutes of training in all, divided evenly; schedules are shortened to fit. Measuring takes more.",
+        ),
     ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of each model; as the item says by default.")] = None,
     full: Annotated[bool, typer.Option("--full", help="The paper's own recipes, steps and numbers of images.")] = False,
@@ -54,6 +57,7 @@ def run(
     data: Annotated[
         Path | None, typer.Option(help="A directory of data sets to use, named as `paper list` names them.")
     ] = None,
+    images: Annotated[int | None, typer.Option(min=1, help="Measure on the first so many test images only.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that make data.")] = 2,
 ) -> None:
     """Make what an item needs and is not there, measure, draw, and write its page; every stage can be continued."""
@@ -65,7 +69,7 @@ def run(
     from objectspace.paper.stages import Wanted, run_items
 
     with resumable():
-        run_items(items, Place(out, full, runs, data), Wanted(minutes, seeds, workers), _say)
+        run_items(items, Place(out, full, runs, data), Wanted(minutes, seeds, workers, images), _say)
     print(f"{out / 'index.html'}: {', '.join(each.name for each in items)}")
 
 

@@ -19,8 +19,11 @@ from objectspace.paper.trainings import Say, Training, failure_of
 from objectspace.recipes import files as recipe_files
 
 
-def measure(training: Training, place: Place, say: Say) -> Finding | None:
-    """What a training reached, from its file or by measuring now; None where there is nothing to measure yet."""
+def measure(training: Training, place: Place, say: Say, images: int | None = None) -> Finding | None:
+    """What a training reached, from its file or by measuring now; None where there is nothing to measure yet.
+
+    `images`: only the first so many test images.
+    """
     run = place.run(training.name)
     if not has_weights(run):
         failure = failure_of(run)
@@ -32,14 +35,15 @@ def measure(training: Training, place: Place, say: Say) -> Finding | None:
     with ExitStack() as stack:
         who = trained.find(str(run), stack)
     path = place.measurements / f"{training.name}.json"
-    if path.exists() and (known := read_finding(path)).of == who.fingerprint:
+    of = who.fingerprint if images is None else f"{who.fingerprint}, {images} images"
+    if path.exists() and (known := read_finding(path)).of == of:
         return known
     test = place.tested_on(training.model.data + ("-full" if training.full else ""))
     say(f"measuring {training.name} on test images of {test}")
     model, begun = load(who.folder), time.monotonic()
     dataset = Dataset(test, "test", model.config.image_size)
     moving = "rooms" not in training.model.data and dataset.object_count > 0
-    numbers = measure_model(model, dataset, moving=moving).to_dict()
+    numbers = measure_model(model, dataset, images, moving=moving).to_dict()
     summary = read_json(run / "summary.json")
     finding = Finding(
         **_about(training, place),
@@ -50,7 +54,7 @@ def measure(training: Training, place: Place, say: Say) -> Finding | None:
         planned=int(summary["steps"]),
         minutes=round(float(summary["state"]["seconds"]) / 60, 2),
         seconds=round(time.monotonic() - begun, 1),
-        of=who.fingerprint,
+        of=of,
         remarks=(*who.remarks, *_differences(training, run, place)),
         numbers=with_ratio(numbers),
     )

@@ -34,6 +34,7 @@ class Wanted:
     minutes: float | None = None  # for everything that must be trained; None: as long as it takes
     seeds: int | None = None  # None: as many as each item says
     workers: int = 2  # that make data
+    images: int | None = None  # test images to measure on; None: all
 
 
 def run_items(
@@ -50,7 +51,7 @@ def run_items(
             make_data(sets[name], place, wanted.workers, say)
         for training in _trainings(item, place, wanted):
             carry_out(training, place, share, say)
-            measure(training, place, say)
+            measure(training, place, say, wanted.images)
         if "latency" in item.measures:
             compared.latency(place, wanted.minutes, say)
         if "convergence" in item.measures:
