@@ -38,7 +38,7 @@ def test_from_nothing_to_a_page_and_then_nothing_is_left_to_do(run, item, tmp_pa
     assert (out / "pictures" / "generation-prior.png").exists()
     assert any("data to be made: tiny-sprites" in line for line in said)
     page = (out / "tiny.html").read_text()
-    assert "12.5 ± 0.5" in page
+    assert "12.5\u00a0±\u00a00.5" in page
     assert "It &lt;draws&gt; badly." in page
     assert "SPACE on galaxy not run here yet" in page
     assert "training.seed=0" in page
@@ -67,7 +67,7 @@ def test_what_is_interrupted_at_any_stage_is_continued(run, tmp_path, monkeypatc
         done.append(stage)
         assert not (tmp_path / "tiny.html").exists()
     run(tmp_path)
-    assert "12.5 ± 0.5" in (tmp_path / "tiny.html").read_text()
+    assert "12.5\u00a0±" in (tmp_path / "tiny.html").read_text()
 
 
 @pytest.mark.slow

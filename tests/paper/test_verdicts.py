@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from objectspace.paper.findings import Finding, Findings
+from objectspace.paper.items import ITEMS
 from objectspace.paper.timing import faster, grows, no_room, slowest, sooner, together
 from objectspace.paper.verdicts import FAILS, HOLDS, PART, UNTESTED, both, close, differs, reaches, untested
 
@@ -152,3 +153,11 @@ def test_times_of_convergence() -> None:
 def test_numbers_that_are_none_do_not_count() -> None:
     known = Findings([replace(finding("A"), numbers={"m": None})])
     assert reaches("m", "A", "m", 1, 0)(known).because == "A has no m"
+
+
+def test_every_claim_of_every_item_has_a_verdict_before_anything_is_run_and_none_is_won() -> None:
+    for item in ITEMS:
+        for claim in item.claims:
+            verdict = claim.rule(Findings([]))
+            assert verdict.said == (HOLDS if "by construction" in verdict.because else UNTESTED)
+            assert verdict.reasons

@@ -99,7 +99,7 @@ LATENCY = (
         "exists with inference time which is a main component in the gradient step.",
         QUANTITATIVE,
         "not measured by this item",
-        untested("inference is timed by `objectspace compare pictures`, not by this item"),
+        untested("this item times training steps only"),
     ),
 )
 CONVERGENCE = (
@@ -397,5 +397,5 @@ BY_MAKE = Claim(
     "components K.",
     QUANTITATIVE,
     "how the models are made",
-    by_construction("`objectspace.compare.candidates` builds each at a given capacity that way"),
+    by_construction("comparisons build each model at a given capacity that way"),
 )

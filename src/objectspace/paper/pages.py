@@ -48,7 +48,7 @@ def page(shown: Shown) -> str:
             "quote": each.claim.quote,
             "where": each.claim.where,
             "asked": each.claim.asked,
-            "because": each.verdict.because,
+            "reasons": each.verdict.reasons,
         }
         for each in shown.judged
     ]
@@ -59,7 +59,7 @@ def page(shown: Shown) -> str:
         state="" if shown.has_run else NOTHING,
         claims=claims,
         tally=count(shown.judged),
-        tables=shown.tables,
+        tables=[_unbroken(table) for table in shown.tables],
         pictures=pictures,
         notes=_notes(shown),
     )
@@ -113,7 +113,7 @@ def _verdicts(shown: Shown) -> Table:
             f"*{each.claim.quote}* ({each.claim.where})",
             f"**{each.verdict.said}**",
             each.claim.asked,
-            each.verdict.because,
+            "; ".join(each.verdict.reasons),
         )
         for each in shown.judged
     )
@@ -125,6 +125,12 @@ def _page(**values: object) -> str:
     empty: dict[str, object] = {"state": "", "links": None, "claims": (), "tally": "", "tables": (), "pictures": ()}
     fixed: dict[str, object] = {"policy": policy(style, ""), "style": style, "version": __version__, "notes": ()}
     return render("paper.html", **{**empty, **fixed, **values})
+
+
+def _unbroken(table: Table) -> Table:
+    """The table with no line breaks within a number and its deviation."""
+    rows = (tuple(cell.replace(" ± ", "\u00a0±\u00a0") for cell in row) for row in table.rows)
+    return Table(table.title, table.head, tuple(rows))
 
 
 def _cells(shown: Shown) -> tuple[str, str]:

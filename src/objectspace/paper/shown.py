@@ -9,7 +9,7 @@ from objectspace.paper.findings import FINISHED, Finding, Findings, Number
 from objectspace.paper.verdicts import FAILS, HOLDS, PART, UNTESTED, Verdict, shown
 from objectspace.reports.page.markup import plural
 
-SHORT = {HOLDS: "held up", PART: "in part", FAILS: "not", UNTESTED: "not tested"}  # in the order of a count
+SHORT = {HOLDS: "held up", PART: "in part", FAILS: "did not", UNTESTED: "not tested"}  # in the order of a count
 NOT_YET = "not run here yet"
 
 
@@ -118,7 +118,8 @@ def _cell(value: Number | None, column: Column) -> str:
 def _runs(runs: Sequence[Finding], columns: Sequence[Column]) -> Table:
     """Where every number comes from, a row a run."""
     first = columns[0] if columns else None
-    head = ("run", "training", first.title if first else "", "measured on", "machine, date", "remarks")
+    score = first.title if first else ""
+    head = ("run", "training data", "training", score, "measured on", "machine, date", "remarks")
     rows = []
     for run in runs:
         number = None if first is None else Findings([run]).number(run.model, first.key)
@@ -127,7 +128,8 @@ def _runs(runs: Sequence[Finding], columns: Sequence[Column]) -> Table:
         failure = [] if run.failure is None else [f"failed: {run.failure}"]
         rows.append(
             (
-                f"{run.command or run.name}; training data: {run.data}",
+                run.command or run.name,
+                run.data,
                 took,
                 "-" if number is None or first is None else f"{number.value:.{first.digits}f}",
                 run.measured_on,

@@ -28,8 +28,8 @@ def grows(model: str, good: float, fair: float) -> Rule:
         times = last["seconds"] / first["seconds"]
         side = "at least" if good >= fair else "at most"
         text = (
-            f"a step of {model} takes {first['seconds']:.2g} s at {first['shown_capacity']} and "
-            f"{last['seconds']:.2g} s "
+            f"a step of {model} takes {first['seconds']:.3g} s at {first['shown_capacity']} and "
+            f"{last['seconds']:.3g} s "
             f"at {last['shown_capacity']}, {times:.2g} times as long (asked: {side} {good:g}; in part: {fair:g})"
         )
         return Verdict(graded(times, good, fair), text)
@@ -93,7 +93,7 @@ def faster(one: str, other: str, grid: int, good: float, fair: float) -> Rule:
             return Verdict(UNTESTED, f"{one} and {other} were not both measured at {grid} x {grid}")
         ratio = times[other] / times[one]
         text = (
-            f"at {grid} x {grid} a step of {one} takes {times[one]:.2g} s, of {other} {times[other]:.2g} s: "
+            f"at {grid} x {grid} a step of {one} takes {times[one]:.3g} s, of {other} {times[other]:.3g} s: "
             f"{ratio:.2g} times as long (asked: at least {good:g}; in part: {fair:g})"
         )
         return Verdict(graded(ratio, good, fair), text)

@@ -18,7 +18,12 @@ class Verdict:
     """What became of a claim here, and the number that says so."""
 
     said: str  # holds here, holds in part, does not hold, not tested
-    because: str
+    because: str  # a line a reason
+
+    @property
+    def reasons(self) -> list[str]:
+        """One for each part of the claim."""
+        return self.because.splitlines()
 
 
 def graded(value: float, good: float, fair: float) -> str:
@@ -83,7 +88,7 @@ def both(*rules: Rule) -> Rule:
     def rule(findings: Findings) -> Verdict:
         found = [each(findings) for each in rules]
         tested = [each.said for each in found if each.said != UNTESTED]
-        because = "; ".join(dict.fromkeys(part for each in found for part in each.because.split("; ")))
+        because = "\n".join(dict.fromkeys(reason for each in found for reason in each.reasons))
         if not tested:
             return Verdict(UNTESTED, because)
         if set(tested) == {FAILS}:
@@ -115,7 +120,7 @@ def missing(findings: Findings, models: Sequence[str], key: str, what: str = "mo
             said.append(f"{model} not run here yet")
         else:
             said.append(f"{model} failed: {failed[0].failure}" if failed else f"{model} has no {key}")
-    return Verdict(UNTESTED, "; ".join(said))
+    return Verdict(UNTESTED, "\n".join(said))
 
 
 def shown(number: Number, digits: int = 3) -> str:
