@@ -1,14 +1,14 @@
-"""docs/paper.md: the paper item by item, from all that has been measured and kept, so that no number is typed by hand.
+"""docs/paper.md: the paper item by item, from all that was measured and kept, so that no number is typed by hand.
 
 python -m benchmarks.paper [--check]
 python -m benchmarks.paper keep DIR
 
-The first writes the page, and the results that `objectspace paper list` shows (src/objectspace/paper/results.json); with
---check nothing is written, and the exit code is 1 if they are not what would be written. The second keeps what
+The first writes the page, and the results that `objectspace paper list` shows (src/objectspace/paper/results.json);
+with --check nothing is written, and the exit code is 1 if they are not what would be written. The second keeps what
 `objectspace paper run ITEM --out DIR` has measured, as docs/measurements/paper/*.json and docs/images/paper-*.png.
 
-Runs come from there, from docs/measurements/*.json (`benchmarks.tables`), and, where neither has the seed, from the cards
-of the shipped weights.
+Runs come from there, from docs/measurements/*.json (`benchmarks.tables`), and, where neither has the seed, from the
+cards of the shipped weights.
 """
 
 import argparse

@@ -35,7 +35,7 @@ def test_from_nothing_to_a_page_and_then_nothing_is_left_to_do(run, item, tmp_pa
     said = run(out)
     assert (out / "runs" / RUN / "model" / "model.safetensors").exists()
     assert (out / "pictures" / "tiny-tiny-sprites.png").exists()
-    assert (out / "pictures" / "generation-prior.png").exists()
+    assert (out / "pictures" / "generation-looks-from-the-prior.png").exists()
     assert any("data to be made: tiny-sprites" in line for line in said)
     page = (out / "tiny.html").read_text()
     assert "12.5\u00a0±\u00a00.5" in page

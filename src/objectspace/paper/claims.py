@@ -44,10 +44,32 @@ TABLE1 = (
         differs("AP@0.5", AP50, f"SPACE on {LARGE}", f"SPACE on {SMALL}", -0.02, -0.05),
     ),
     Claim(
-        "For quantitative results, SPACE is trained up to 160000 steps.",
-        "D.2 Training regime",
-        "only with --full: laptop recipes take fewer steps of another schedule",
-        untested("the laptop recipes train by other schedules; --full trains the paper's"),
+        "In our experiments, we verify empirically that this is indeed the case and observe that SPACE shows "
+        "comparable "
+        "detection performance to SPAIR while having significant gains in training speeds and efficiently scaling to "
+        "scenes with many objects.",
+        "2.2 Inference and training",
+        "AP@0.5 at most 0.02 below SPAIR's; at 16 x 16 SPAIR's step takes twice as long as SPACE's (item latency)",
+        both(
+            *(differs("AP@0.5", AP50, f"SPACE on {data}", f"SPAIR on {data}", -0.02, -0.05) for data in (SMALL, LARGE)),
+            faster("space", "spair", 16, 2.0, 1.2),
+        ),
+    ),
+    Claim(
+        "SPACE can produce similar quality bounding boxes as SPAIR while [...] 3) providing complex background "
+        "segmentation.",
+        QUANTITATIVE,
+        "AP@[0.5:0.95] within 0.05 of SPAIR's, published rule, and mIoU of floor, wall and sky of 0.7",
+        both(
+            *(
+                close("AP", "published_ap", f"SPACE on {data}", f"SPAIR on {data}", 0.05, 0.1)
+                for data in (SMALL, LARGE)
+            ),
+            *(
+                reaches("mIoU of the background", f"SPACE on {data}", "background_miou", 0.7, 0.5)
+                for data in (SMALL, LARGE)
+            ),
+        ),
     ),
 )
 LATENCY = (
@@ -272,13 +294,26 @@ ATARI = (
         "appropriate in "
         "this case.",
         QUALITATIVE,
-        "F1 of SPACE and SPAIR at least 0.3 above that of IODINE and GENESIS, mean of games not taken: each game",
+        "F1 of SPACE and SPAIR at least 0.3 above that of IODINE and GENESIS in each game",
         both(
             *(
                 differs("F1", "f1", f"{one} on {game}", f"{other} on {game}", 0.3, 0.1)
                 for game in GAMES
                 for one in ("SPACE", "SPAIR")
                 for other in ("IODINE", "GENESIS")
+            )
+        ),
+    ),
+    Claim(
+        "We show through experiments on Atari and 3D-Rooms that SPACE achieves the above properties consistently in "
+        "comparison to SPAIR, IODINE, and GENESIS.",
+        "Abstract",
+        "SPACE's F1 is at least that of each of the others in each game and on both sets of rooms",
+        both(
+            *(
+                differs("F1", "f1", f"SPACE on {data}", f"{other} on {data}", 0.0, -0.05)
+                for data in (SMALL, LARGE, *GAMES)
+                for other in ("SPAIR", "IODINE", "GENESIS")
             )
         ),
     ),
@@ -343,10 +378,8 @@ GENERATION = (
         "conditioning on the "
         "input.",
         "D.1 Algorithms",
-        "how near such samples are to data: Fréchet distance at most 3 times that of two halves of the data",
-        reaches(
-            "distance / that of two halves of the data", "SPACE on rooms-small", "prior/times_floor", 3.0, 10.0, SAMPLES
-        ),
+        "how samples are drawn; how near they come to the data is in the table",
+        by_construction("samples are drawn that way, but for the number of objects, which is that of training images"),
     ),
     Claim(
         "While our choice of modeling the foreground and background independently worked well empirically, for better "

@@ -28,6 +28,7 @@ from objectspace.training.seen import note_seen
 
 COUNT = 200  # scenes of each kind
 SHOWN = 16
+CAPTIONS = {"prior": "looks-from-the-prior", "seen": "looks-as-seen"}
 BINS = 4  # of each colour channel
 Features = NDArray[np.float64]
 
@@ -56,7 +57,7 @@ def measure_samples(training: Training, place: Place, say: Say) -> Finding | Non
     place.pictures.mkdir(parents=True, exist_ok=True)
     for way, scenes in drawn.items():
         picture = sheet([Tile(_picture(scene)) for scene in scenes[:SHOWN]], 8)
-        Image.fromarray(picture).save(place.pictures / f"generation-{way}.png")
+        Image.fromarray(picture).save(place.pictures / f"generation-{CAPTIONS[way]}.png")
     finding = Finding(
         name=path.stem,
         what="samples",

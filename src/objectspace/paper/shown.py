@@ -1,7 +1,7 @@
 """What an item's page shows, however it is written: verdicts, tables, pictures, where each number comes from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from objectspace.paper.declared import Claim, Column, Item
@@ -84,9 +84,9 @@ def _tables(item: Item, findings: Findings) -> list[Table]:
         made += [_convergence(finding), _sources([finding])]
     if "samples" in item.measures:
         samples = [each for model in item.models for each in findings.of(model.key, "samples")]
-        made += [_samples(samples)]
+        made += [_samples(samples), replace(_sources(samples), title="Where these scenes come from")]
     runs = [each for model in item.models for each in findings.of(model.key)]
-    if runs:
+    if runs and item.columns:
         made += [_runs(runs, item.columns)]
     return made
 

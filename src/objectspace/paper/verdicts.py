@@ -57,7 +57,7 @@ def differs(name: str, key: str, one: str, other: str, good: float, fair: float)
         gain = first.value - second.value
         side = "at least" if good >= fair else "at most"
         text = (
-            f"{name}: {one} {shown(first)}, {other} {shown(second)}, difference {gain:+.3f} "
+            f"{name}: {one} {shown(first)}, {other} {shown(second)}, difference {round(gain, 3) + 0.0:+.3f} "
             f"(asked: {side} {good:+g}; in part: {fair:+g})"
         )
         return Verdict(graded(gain, good, fair), with_caveats(text, first, second))
