@@ -1,7 +1,7 @@
 """The items of the paper that are made here, in the paper's order."""
 
 from objectspace.errors import unknown
-from objectspace.paper import claims
+from objectspace.paper.claims import boxes, games, rooms, times
 from objectspace.paper.declared import Column, Item
 from objectspace.paper.findings import Model
 
@@ -60,7 +60,7 @@ ITEMS = (
         title="Scenes of 3D rooms, taken apart (figures 2, 8 and 9)",
         shows="boxes, foreground, background and components of five models on small and large rooms",
         measures=("models", "pictures"),
-        claims=claims.ROOMS,
+        claims=rooms.ROOMS,
         models=tuple(
             _rooms(kind, variant)
             for variant in ("small", "large")
@@ -76,7 +76,7 @@ ITEMS = (
         title="Scenes of Atari games, taken apart (figure 3)",
         shows="SPACE, SPAIR, GENESIS and IODINE on Space Invaders, Air Raid and River Raid; SPAIR-P on the first",
         measures=("models", "pictures"),
-        claims=claims.ATARI,
+        claims=games.ATARI,
         models=(
             *(_game(kind, game) for game in GAMES for kind in ("SPACE", "SPAIR", "GENESIS", "IODINE")),
             _game("SPAIR-P", "spaceinvaders"),
@@ -91,7 +91,7 @@ ITEMS = (
         title="One model for ten Atari games (figures 4 and 7)",
         shows="SPACE trained on ten games at once",
         measures=("models", "pictures"),
-        claims=claims.JOINT10,
+        claims=games.JOINT10,
         models=(_game("SPACE", "joint10"),),
         columns=(
             Column("group_means/f1", "F1, mean of games"),
@@ -108,7 +108,7 @@ ITEMS = (
         title="Gradient step latency against decomposition capacity (figure 5, left)",
         shows="seconds and memory of a training step at 4 x 4 to 32 x 32 cells or as many components",
         measures=("latency",),
-        claims=(claims.BY_MAKE, *claims.LATENCY),
+        claims=(times.BY_MAKE, *times.LATENCY),
         here="40 minutes",
         there="the same: it times the paper's architectures",
         notes=(
@@ -122,7 +122,7 @@ ITEMS = (
         title="Convergence and converged pixel MSE (figure 5, right)",
         shows="squared error on held-out small rooms against minutes of training, at 4 x 4, 8 x 8 and 16 x 16",
         measures=("convergence",),
-        claims=claims.CONVERGENCE,
+        claims=times.CONVERGENCE,
         here="12 trainings of 20 minutes: the first steps of what the paper shows",
         there="12 trainings of 160,000 steps",
         notes=(
@@ -136,7 +136,7 @@ ITEMS = (
         title="Table 1: boxes and counts of SPACE and SPAIR",
         shows="AP@0.5, AP@[0.5:0.95] and object count error on small rooms at 8 x 8 and large ones at 16 x 16",
         measures=("models",),
-        claims=claims.TABLE1,
+        claims=boxes.TABLE1,
         models=(_rooms("SPACE", "large"), _rooms("SPAIR", "large"), _rooms("SPACE", "small"), _rooms("SPAIR", "small")),
         seeds=3,
         columns=BOXES,
@@ -168,7 +168,7 @@ ITEMS = (
         title="Montezuma's Revenge: SPACE against SPAIR, the key (figure 6)",
         shows="which of the two models finds the key",
         measures=("models", "pictures"),
-        claims=claims.MONTEZUMA,
+        claims=games.MONTEZUMA,
         models=(_game("SPACE", "montezuma"), _game("SPAIR", "montezuma")),
         columns=(Column("recall_by_category/Key", "recall of the key"), *OF_GAMES),
         here="2 trainings of 10 to 60 minutes",
@@ -185,7 +185,7 @@ ITEMS = (
         title="Foreground against background: shields, the key, Atlantis (4.1)",
         shows="which model holds things that stand still as objects: recall of their categories",
         measures=("models",),
-        claims=claims.STILL,
+        claims=games.STILL,
         models=(
             _game("SPACE", "spaceinvaders"),
             _game("SPAIR", "spaceinvaders"),
@@ -203,7 +203,7 @@ ITEMS = (
         title="Generation from the prior (algorithm 4)",
         shows="scenes drawn from the prior, and with looks as seen in training: counts, sizes, colours, distance",
         measures=("models", "samples"),
-        claims=claims.GENERATION,
+        claims=boxes.GENERATION,
         models=(_rooms("SPACE", "small"),),
         here="1 training of 20 minutes, 5 minutes of drawing",
         there="1 training of 160,000 steps",
@@ -218,7 +218,7 @@ ITEMS = (
         title="The boundary loss on and off (2.2 and C)",
         shows="split objects and tightness of boxes, with a right and a small size prior",
         measures=("models",),
-        claims=claims.BOUNDARY,
+        claims=boxes.BOUNDARY,
         models=(
             Model("SPACE", "rooms-small", "space-rooms-small-fast", paper_changes=()),
             Model("SPACE", "rooms-small", "space-rooms-small-fast", "boundary", (HEMMED,), (HEMMED,)),
