@@ -17,7 +17,7 @@ from objectspace.config import ModelConfig
 from objectspace.data import Dataset
 from objectspace.data.sampler import Sampler
 from objectspace.io.images import read_image
-from objectspace.io.paths import Source
+from objectspace.io.paths import ImageFile
 from objectspace.models import SceneModel, create
 from objectspace.models.inputs import prepare
 from objectspace.training.batches import to_images
@@ -55,7 +55,7 @@ WAYS: dict[str, Callable[[Path], Any]] = {
     "a tensor": as_tensor,
     "a tensor of floats": lambda path: as_tensor(path) / 255,
     "an image": Image.open,
-    "a frame, as the command reads it": lambda path: next(Source(str(path)).frames())[1],
+    "a frame, as the command reads it": lambda path: next(ImageFile(str(path)).frames())[1],
 }
 
 

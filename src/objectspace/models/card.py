@@ -32,6 +32,7 @@ class Card:
     machine: str
     failed_starts: int  # seeds that collapsed before this one
     precision: str  # of the stored weights
+    processor_minutes: float | None = None  # of these, what the processor computed; None: not known
     background: str = ""  # which one the ladder of backgrounds chose, and why; empty: the recipe's own
     measured_on: str = ""
     metrics: Mapping[str, float | None] = field(

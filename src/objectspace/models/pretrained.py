@@ -20,6 +20,7 @@ from torch import Tensor
 
 from objectspace.config import ModelConfig, Stage
 from objectspace.errors import UserError
+from objectspace.io.files import read_foreign_json
 from objectspace.models.base import SceneModel
 from objectspace.models.parts.settings import GridConfig
 
@@ -95,13 +96,9 @@ def _known() -> str:
 def read_config(path: Path) -> tuple[ModelConfig, Stage]:
     """What a model's config.json says: what the model is, and the annealed values it ended with."""
     try:
-        if path.stat().st_size > _LARGEST_CONFIG:
-            raise UserError(f"{path} is too large for a model's config")
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_foreign_json(path, _LARGEST_CONFIG)
     except OSError as error:
         raise UserError(f"there is no model in {path.parent}: {path.name} cannot be read: {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(content, dict) or not {"format", "model", "final"} <= content.keys():
         raise UserError(f"{path} is no config of an objectspace model: it needs format, model and final")
     if content["format"] != FORMAT:

@@ -13,7 +13,7 @@ from typing import Any
 from objectspace.geometry.boxes import to_coco_box
 from objectspace.io.coco import coco_lines
 from objectspace.io.files import write_atomically
-from objectspace.results.record import Found, Record
+from objectspace.results.record import Record, RecordedObject
 
 OBJECT = "object"  # what a thing is called that nobody gave a name
 
@@ -56,7 +56,7 @@ def _annotations(records: Iterable[Record], numbers: Mapping[str, int]) -> Itera
             yield {"id": number, "image_id": record.number, "category_id": category} | _annotation(item)
 
 
-def _annotation(item: Found) -> dict[str, Any]:
+def _annotation(item: RecordedObject) -> dict[str, Any]:
     annotation: dict[str, Any] = {
         "iscrowd": 0,
         "bbox": to_coco_box(item.box),

@@ -13,7 +13,7 @@ import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -24,17 +24,17 @@ from PIL import Image
 from objectspace.errors import UserError
 from objectspace.io.files import shown, write_atomically
 from objectspace.io.images import BadImage, read_image
-from objectspace.io.paths import Nothing, Source
+from objectspace.io.paths import ImageFile, NoImages
 from objectspace.io.progress import Progress
 from objectspace.models.base import SceneModel
 from objectspace.models.parts.grid import GridModel
+from objectspace.results.batch import Batch, Frame
 from objectspace.results.journal import Journal
 from objectspace.results.options import DecomposeOptions
 from objectspace.results.record import Record
 from objectspace.scene import Picture, Scene
 
 JOURNAL = ".journal.sqlite"
-LARGEST_BATCH = 2**24  # pixels
 
 
 @dataclass(frozen=True)
@@ -46,31 +46,6 @@ class Summary:
     new: int
     seconds: float
     problems: int
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """An image that waits to be taken apart."""
-
-    source: Source
-    stamp: str
-    number: int | None
-    pixels: Picture
-
-
-@dataclass
-class _Waiting:
-    """A batch in the making: its frames, and the sources that are at their end once these are done."""
-
-    frames: list[Frame] = field(default_factory=list)
-    ended: list[tuple[Source, str]] = field(default_factory=list)
-
-    def is_full(self, batch: int) -> bool:
-        return is_full((frame.pixels.shape[:2] for frame in self.frames), batch)
-
-    def holds(self, source: Source) -> bool:
-        """Whether the same file was named twice."""
-        return any(source.key == other.key for other, _ in self.ended)
 
 
 class ResultsDirectory(ABC):
@@ -106,7 +81,7 @@ class ResultsDirectory(ABC):
     def noted(self, journal: Journal, number: int, place: str, frame: Frame, scene: Scene) -> None:  # noqa: B027
         """Do what is left to do once an image is in the journal; `scene` has the pictures that were wanted."""
 
-    def run(self, sources: Iterable[Source | Nothing], total: int | None, say: Callable[[str], None]) -> Summary:
+    def run(self, sources: Iterable[ImageFile | NoImages], total: int | None, say: Callable[[str], None]) -> Summary:
         """Take apart what is not done yet, then write what is about all images, and say what had to be left out.
 
         `total` is for the progress bar.
@@ -130,10 +105,10 @@ class ResultsDirectory(ABC):
             reason = f"cannot write {where or self.out}: {why or error}"
             raise UserError(f"{reason}. What is finished is kept, and the same command continues") from error
 
-    def _take_apart(self, journal: Journal, sources: Iterable[Source | Nothing], progress: Progress) -> None:
-        waiting = _Waiting()
+    def _take_apart(self, journal: Journal, sources: Iterable[ImageFile | NoImages], progress: Progress) -> None:
+        waiting = Batch()
         for source in sources:
-            if isinstance(source, Nothing):
+            if isinstance(source, NoImages):
                 self._skip(journal, source.path, source.reason)
                 continue
             stamp = source.stamp()
@@ -156,7 +131,7 @@ class ResultsDirectory(ABC):
         journal.add_problem(path, reason)
         self._problems += 1
 
-    def _finish(self, journal: Journal, batch: _Waiting) -> _Waiting:
+    def _finish(self, journal: Journal, batch: Batch) -> Batch:
         """Take a batch apart, write its files, note it down; gives the next, empty batch."""
         numbers = journal.numbers_for((frame.source.key, frame.number) for frame in batch.frames)
         wanted = self.wants_pictures(min(numbers, default=0))
@@ -174,7 +149,7 @@ class ResultsDirectory(ABC):
             for source, stamp in batch.ended:
                 journal.finish(source.key, stamp)
         self._new += len(scenes)
-        return _Waiting()
+        return Batch()
 
     def decomposed(self, images: list[Picture], pictures: bool) -> list[Scene]:
         """The scenes of images, labelled; with background and `pictures`, or with neither."""
@@ -202,12 +177,6 @@ class ResultsDirectory(ABC):
 
     def _frame_file(self, name: str) -> Path:
         return self.out / "frames" / f"{name}.png"
-
-
-def is_full(sizes: Iterable[tuple[int, ...]], batch: int) -> bool:
-    """Whether images of these heights and widths are as many as may be worked on at a time."""
-    pixels = [height * width for height, width in sizes]
-    return len(pixels) >= batch or sum(pixels) >= LARGEST_BATCH
 
 
 def fingerprint(model: SceneModel) -> str:

@@ -29,6 +29,7 @@ def describe(run: Path, name: str, machine: str) -> Card:
         seed=summary["seed"],
         steps=summary["steps"],
         minutes=round(summary["state"]["seconds"] / 60, 1),
+        processor_minutes=_minutes(summary["state"].get("processor")),
         machine=machine,
         failed_starts=len(summary["failed_starts"]),
         precision="float16",
@@ -41,6 +42,11 @@ def measured(card: Card, on: str, metrics: Mapping[str, Any]) -> Card:
     plain = {key: value for key, value in metrics.items() if value is None or isinstance(value, int | float)}
     rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in plain.items()}
     return replace(card, measured_on=on, metrics=rounded)
+
+
+def _minutes(seconds: float | None) -> float | None:
+    """None where a run of before did not say."""
+    return None if seconds is None else round(seconds / 60, 1)
 
 
 def _read(path: Path) -> dict[str, Any]:

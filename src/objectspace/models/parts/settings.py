@@ -1,4 +1,4 @@
-"""What the parts that models share are told: the sections of a recipe's `model` table, with the paper's values.
+"""The settings of the parts that models share: the sections of a recipe's `model` table, with the paper's values.
 
 A whole model's config stands beside the model, in its file.
 """
