@@ -9,8 +9,8 @@ import typer
 
 from objectspace.cli.compare_print import (
     print_capped,
+    print_caveats,
     print_convergence,
-    print_flattered,
     print_latency,
     print_table,
 )
@@ -126,7 +126,7 @@ def convergence(
     runs = [races.Run(candidate, races.recipe_for(candidate, batch, seed), out) for candidate in candidates]
     print(f"{len(runs)} runs of {minutes:g} minutes each: {duration(60 * minutes * len(runs))} of training in all")
     print_capped(candidates, components, most_components)
-    print_flattered(candidates)
+    print_caveats(candidates)
     with resumable():
         curves = races.race(runs, trial, say=_say)
     targets = races.targets(curves)

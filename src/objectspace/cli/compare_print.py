@@ -75,14 +75,11 @@ def print_table(rows: Sequence["Row"], boxes: "Boxes") -> None:
         print(note)
 
 
-def print_flattered(candidates: Sequence["Candidate"]) -> None:
-    """A word on backgrounds that know more of a whole image than others'."""
-    tiled = [each for each in candidates if each.config.kind == "spair-p"]
-    for each in tiled[:1]:
-        print(
-            f"{each.model} draws the background of a whole image patch by patch, each of latents of its own, where "
-            "spair has one picture: that flatters its squared error"
-        )
+def print_caveats(candidates: Sequence["Candidate"]) -> None:
+    """What a reader must know of some models."""
+    for model, caveat in {each.model: each.config.caveat for each in candidates}.items():
+        if caveat:
+            print(f"{model} {caveat}")
 
 
 def print_capped(candidates: Sequence["Candidate"], components: int, most: int | None) -> None:

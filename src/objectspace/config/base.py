@@ -64,6 +64,9 @@ class ModelConfig(Section):
     kinds: ClassVar[dict[str, type["ModelConfig"]]] = {}
     collapses: ClassVar[frozenset[str]] = frozenset()  # the ways of going wrong that training watches for
 
+    own_recipe: ClassVar[str | None] = None  # by which it trains in comparisons: a shipped one's name, or a file
+    caveat: ClassVar[str] = ""  # what a reader of comparisons must know of it
+
     kind: str
     image_size: Sides = (128, 128)  # height, width
     channels: Literal["rgb", "bgr"] = "rgb"  # the order the weights expect

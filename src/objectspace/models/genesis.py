@@ -47,6 +47,8 @@ class GenesisConfig(MixtureConfig, ComponentsConfig):
         "component_decoder_channels": (32, 32, 32),
     }
 
+    own_recipe = "genesis-rooms-small"
+
     kind: Literal["genesis"] = "genesis"
     prior_std: Literal["sigmoid", "softplus"] = "sigmoid"  # how priors' stdevs are made; softplus: as SPACE's are
     geco: GecoConfig = GecoConfig()

@@ -44,6 +44,8 @@ class IodineConfig(MixtureConfig):
         "encoder_channels": (32, 32, 32),
     }
 
+    own_recipe = "iodine-rooms-small"
+
     kind: Literal["iodine"] = "iodine"
     components: Annotated[int, Field(ge=2)] = 7  # slots; two at least, for what others make of an image without one
     refinements: Whole = 5

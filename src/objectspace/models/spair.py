@@ -62,6 +62,8 @@ class SpairConfig(SequentialConfig):
         },
     }
 
+    own_recipe = "spair-rooms-large"
+
     kind: Literal["spair"] = "spair"
     background: SingleBackgroundConfig = SingleBackgroundConfig()
 
@@ -85,6 +87,12 @@ class SpairPConfig(SequentialConfig):
             "decoder": {"channels": (64, 32, 32, 16), "groups": (8, 8, 8, 4)},
         },
     }
+
+    own_recipe = "spair-p-rooms-small"
+    caveat = (
+        "draws the background of a whole image patch by patch, each of latents of its own, where spair has one "
+        "picture: that flatters its squared error"
+    )
 
     kind: Literal["spair-p"] = "spair-p"
     patch: Sides = (32, 32)  # height, width
