@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from objectspace.config import Stage
 from objectspace.errors import UserError
 from objectspace.models.base import Input, Output, SceneModel
+from objectspace.models.inputs import checked_generator
 from objectspace.models.parts import rendering, scenes, tiles, warm
 from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
@@ -259,4 +260,4 @@ class GridModel(SceneModel):
 
     def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
         """Draw scenes from the prior; `objects` sets how many are expected an image, in place of the presence prior."""
-        return rendering.sample(self, count, generator, objects)
+        return rendering.sample(self, count, checked_generator(generator), objects)
