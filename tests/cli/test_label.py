@@ -169,7 +169,7 @@ def test_frames_of_a_gif_are_grouped_too(run, model_folder, sprites):
     [
         (("set", "--clusters", "many"), "--clusters many: give a number"),
         (("set", "--clusters", "0"), "--clusters 0: give a number"),
-        (("nowhere",), "there are no images in nowhere"),
+        (("nowhere",), "nowhere does not exist"),
         (("set", "--threshold", "1"), "no object was found in 10 images"),
         (("set", "--out", "taken"), "is there already"),
     ],

@@ -63,9 +63,9 @@ def test_each_way_of_going_wrong_has_its_warning_and_a_cure(seen: Signs, names: 
 
 
 def test_training_steps_without_objects_are_told_once_they_are_many() -> None:
-    steps = Steps(cells=64, first=300)
+    steps = Steps(cells=64, first=300, settled=300)
     told = {step: found for step in range(1, 700) if (found := steps.warnings(step, {"objects": 0.0}))}
     assert list(told) == [300 + STEPS]
-    steps = Steps(cells=64, first=0)
+    steps = Steps(cells=64, first=0, settled=0)
     assert not any(steps.warnings(step, {"objects": 0.0 if step % 50 else 3.0}) for step in range(1, 400))
     assert any("all-cells" in steps.warnings(step, {"objects": 63.0}) for step in range(400, 520))

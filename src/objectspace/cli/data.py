@@ -120,7 +120,10 @@ def convert(
 
     options = {"val": val, "test": test, "split": split, "limit": limit, "variant": variant, "crop": crop}
     opened, streams = open_source(source, format_name, images=images, seed=seed, **options)
-    _make(opened, out, streams, workers)
+    made = _make(opened, out, streams, workers)
+    if made.problems:  # as every command that reads many files: done, but not with all of them
+        typer.echo(f"{len(made.problems)} could not be used: they are listed above", err=True)
+        raise typer.Exit(1)
 
 
 @app.command()

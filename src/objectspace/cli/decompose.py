@@ -1,5 +1,6 @@
 """`objectspace decompose`: images in, a directory with their objects out."""
 
+import glob
 import io
 import os
 import sys
@@ -140,5 +141,8 @@ def gather(paths: Sequence[str], out: Path) -> tuple[Iterable[ImageFile | NoImag
         return image_files(paths, out, _standard_input()), None
     found = Gathered(image_files(paths, out))
     if not found.exists:
+        gone = [path for path in paths if not os.path.lexists(path) and not glob.has_magic(path)]
+        if gone:
+            raise UserError(f"{', '.join(gone[:5])}{' ...' if len(gone) > 5 else ''} does not exist")
         raise UserError(f"there are no images in {', '.join(paths[:5])}{' ...' if len(paths) > 5 else ''}")
     return found, found.total

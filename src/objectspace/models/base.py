@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from objectspace.config import Anneal, ModelConfig, Stage, View
 from objectspace.errors import UserError
 from objectspace.models.seen import Appearance, Seen
-from objectspace.scene import Scene
+from objectspace.scene import Picture, Scene
 
 Input = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
 
@@ -124,8 +124,10 @@ class SceneModel(nn.Module, ABC):
         pictures: bool = True,
         published: bool = False,
         batch: int = 16,
+        tile: bool = False,
+        scale: float | None = None,
     ) -> list[Scene]:
-        """Take images of any size apart, `batch` at a time.
+        """Take images of any size apart, `batch` at a time; with `tile`, in tiles of the model's size, at a `scale`.
 
         Without `background` only the objects; without `pictures` only boxes, masks and latents. A model computes
         no more than is asked for, and what is asked for does not depend on what is not. `published` is the rule of the
@@ -143,6 +145,10 @@ class SceneModel(nn.Module, ABC):
     def decompose_understood(self, images: Input | Sequence[Input]) -> list[Scene]:
         """Images taken apart into what the model has learned: what it finds and cannot draw is left out."""
         return [scene.of_understood() for scene in self.decompose(images)]
+
+    def render(self, scene: Scene) -> Picture:
+        """Draw a scene again, perhaps edited, where a model can."""
+        raise UserError(f"a model of kind {self.config.kind} cannot draw an edited scene: one of cells can")
 
     @abstractmethod
     def sample(

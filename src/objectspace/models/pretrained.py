@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from objectspace.config import ModelConfig, Stage
-from objectspace.errors import UserError
+from objectspace.errors import UserError, nearest
 from objectspace.io.files import read_foreign_json, write_atomically
 from objectspace.models.base import SceneModel
 from objectspace.models.parts.settings import GridConfig
@@ -27,6 +27,7 @@ from objectspace.models.seen import Seen, from_json
 
 FORMAT = 1
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+RUN = "model"  # where a run has its weights
 _LARGEST_CONFIG = 1_000_000  # bytes; ours have 3000
 _LARGEST_HEADER = 10_000_000
 _DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64"}
@@ -81,21 +82,24 @@ def from_pretrained(directory: str | Path) -> SceneModel:
 
 
 def load(name_or_directory: str | Path) -> SceneModel:
-    """A model by the folder it was saved in, or by the name of one that comes with the package."""
+    """A model by the folder it was saved in, by a run's, or by the name of one that comes with the package."""
     path = Path(name_or_directory)
     if path.is_dir():
-        return from_pretrained(path)
+        run = not (path / CONFIG).exists() and (path / RUN / CONFIG).exists()
+        return from_pretrained(path / RUN if run else path)
     folder = resources.files("objectspace") / "weights" / str(name_or_directory)
     if Path(str(name_or_directory)).name == str(name_or_directory) and folder.is_dir():
         with resources.as_file(folder) as directory:
             return from_pretrained(directory)
-    raise UserError(f"there is no model {str(name_or_directory)!r}: it is no folder, and {_known()}")
+    name = str(name_or_directory)
+    if os.sep in name:
+        raise UserError(f"there is no model in {name}: it does not exist; give a model's folder, or a run's")
+    raise UserError(f"there is no model {name!r}: it is no folder, and of those that ship {nearest(name, _known())}")
 
 
-def _known() -> str:
+def _known() -> list[str]:
     folder = resources.files("objectspace") / "weights"
-    names = sorted(item.name for item in folder.iterdir() if item.is_dir()) if folder.is_dir() else []
-    return f"the package brings {', '.join(names)}" if names else "the package brings none"
+    return sorted(item.name for item in folder.iterdir() if item.is_dir()) if folder.is_dir() else []
 
 
 def read_config(path: Path) -> tuple[ModelConfig, Stage]:

@@ -135,6 +135,8 @@ class Decomposition(ResultsDirectory):
                         found = np.array([item.box for item in record.objects], np.float64).reshape(-1, 4)
                         report.add_section(content, found)
                 progress.advance(len(batch))
+            for record in journal.after(self.options.report_images):  # the totals are about all images
+                report.count(np.array([item.box for item in record.objects], np.float64).reshape(-1, 4))
         if journal.totals[0] >= self.options.report_images:  # it will not grow any more
             shutil.rmtree(self.out / SECTIONS, ignore_errors=True)
 

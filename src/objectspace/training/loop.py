@@ -67,7 +67,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     config, anneal = start.recipe.model, start.recipe.anneal
     grace = max(training.watch_from, anneal.objects_from)
     watch = Watch(config.cells, config.collapses, grace, Counter(state.lasting))
-    steps = signs.Steps(config.cells, signs.first_step(anneal.objects_from))
+    steps = signs.Steps(config.cells, signs.first_step(anneal.objects_from), anneal.objects_from or training.watch_from)
     moving = None if anneal.motion_prior is None else Motion(start.train)
     phase = anneal.phase_at(training.steps)  # a training of one phase says nothing of it
     apart = start.model.clip_groups() if training.clip_apart else None

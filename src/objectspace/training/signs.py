@@ -24,7 +24,7 @@ GLARING = 48  # of 255: where a model knows no unknown, pixels that differ so mu
 LEAST = 8  # pixels of a region that is no speck
 STEPS = 100  # training steps in a row that tell as much as a validation
 
-BEGUN = 300  # steps after which a run without phases should show something
+BEGUN = 400  # steps after which a run without phases should show something
 
 CURES = {
     "no-objects": "give phases.warm more steps, make the background weaker (fewer components, or stills), check that "
@@ -66,7 +66,10 @@ def signs(images: Sequence[Picture], scenes: Sequence[Scene]) -> Signs:
 
 
 def warnings(seen: Signs, cells: int) -> dict[str, str]:
-    """What is wrong, by name: in words, with its cure. `cells` is how many objects the model can find at most."""
+    """What is wrong, by name: in words, with its cure.
+
+    `cells` is how many objects the model can find at most; 0: it has no cells, or all of them may still be on.
+    """
     found: dict[str, str] = {}
     if seen.objects < FEW:
         found["no-objects"] = "no objects are found in held-out images"
@@ -89,7 +92,8 @@ class Steps:
     """Reads the training log: the same number of objects for long tells as much as a validation."""
 
     cells: int
-    first: int  # the step from which on there should be objects
+    first: int  # the step from which on there should be objects, ...
+    settled: int  # ... and the one from which on not all cells should be on
     without: int = 0  # steps in a row
     full: int = 0
 
@@ -99,7 +103,7 @@ class Steps:
             return {}
         objects = terms.get("objects", 1.0)
         self.without = self.without + 1 if objects < FEW else 0
-        self.full = self.full + 1 if objects > MANY * self.cells else 0
+        self.full = self.full + 1 if step > self.settled and objects > MANY * self.cells else 0
         found: dict[str, str] = {}
         if self.without == STEPS:
             found["no-objects"] = f"no objects in {STEPS} training steps: {CURES['no-objects']}"

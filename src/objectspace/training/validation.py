@@ -59,8 +59,10 @@ def _validate(
         say(f"warning: {collapse.name}: {collapse.advice}")
         log.write(state.step, {"warning": collapse.name})
     holding: dict[str, str] = {}
-    if state.clock >= signs.first_step(start.recipe.anneal.objects_from):
-        holding = signs.warnings(signs.signs(images, scenes), watch.cells)
+    ready = start.recipe.anneal.objects_from
+    if state.clock >= signs.first_step(ready):
+        settled = state.clock >= (ready or start.recipe.training.watch_from)
+        holding = signs.warnings(signs.signs(images, scenes), watch.cells if settled else 0)
         tell(holding, state, log, say)
     return measures, collapses, holding
 

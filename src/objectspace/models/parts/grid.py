@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from objectspace.config import Stage
 from objectspace.errors import UserError
 from objectspace.models.base import Input, Output, SceneModel
+from objectspace.models.inputs import checked_generator
 from objectspace.models.parts import rendering, scenes, tiles, warm
 from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
@@ -270,7 +271,7 @@ class GridModel(SceneModel):
         Without it there are as many as training images have, where the weights say so (`seen`), or else as the presence
         prior says, which is nearly none. Their looks are the prior's, or like those that were `seen` in training.
         """
-        return rendering.sample(self, count, generator, objects, appearance)
+        return rendering.sample(self, count, checked_generator(generator), objects, appearance)
 
     def learn_seen(self, images: Input | Sequence[Input], seed: int = 0) -> None:
         """Note how many objects some training images have and how they look: see `SceneModel.learn_seen`."""
