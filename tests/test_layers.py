@@ -205,7 +205,7 @@ RULES: dict[Rule, list[tuple[str, str]]] = {  # each with what breaks it: a file
         ("training/run.py", "import objectspace.models"),
         ("training/state.py", "from objectspace import models"),
         ("training/monitor.py", "from objectspace.models.parts import grid"),
-        ("training/validation.py", "from objectspace.models.parts.found import surety"),
+        ("training/validation.py", "from objectspace.models.parts.found import score"),
         ("training/ground.py", "def late():\n    import objectspace.models.parts.leftovers"),
     ],
     tensor_functions_touch_no_files_and_print_nothing: [

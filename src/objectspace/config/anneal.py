@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from objectspace.config.base import Annealed, Section
+from objectspace.config.base import Annealed
 from objectspace.config.boundary import OLD_KEYS, from_old_keys
+from objectspace.config.section import Section
 from objectspace.ops.schedules import Schedule, parse
 
 
@@ -156,7 +157,7 @@ class Anneal(Section):
         return self.background_first + self.warm_start
 
     def phase_at(self, step: int) -> str:
-        """What is going on at a step: background, warm, objects or sharpen; see config/phases.py."""
+        """What is going on at a step: background, warm, objects or sharpen; see `recipes/phases.py`."""
         if step < self.background_first:
             return "background"
         if step < self.objects_from:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from objectspace.config import ModelConfig, Stage
 from objectspace.errors import UserError
-from objectspace.io.files import read_json, write_atomically
+from objectspace.io.files import read_foreign_json, write_atomically
 from objectspace.models.base import SceneModel
 from objectspace.models.parts.settings import GridConfig
 from objectspace.models.seen import Seen, from_json
@@ -101,13 +101,9 @@ def _known() -> str:
 def read_config(path: Path) -> tuple[ModelConfig, Stage]:
     """What a model's config.json says: what the model is, and the annealed values it ended with."""
     try:
-        if path.stat().st_size > _LARGEST_CONFIG:
-            raise UserError(f"{path} is too large for a model's config")
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_foreign_json(path, _LARGEST_CONFIG)
     except OSError as error:
         raise UserError(f"there is no model in {path.parent}: {path.name} cannot be read: {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(content, dict) or not {"format", "model", "final"} <= content.keys():
         raise UserError(f"{path} is no config of an objectspace model: it needs format, model and final")
     if content["format"] != FORMAT:
@@ -129,7 +125,7 @@ def read_seen(path: Path, what_dim: int) -> Seen | None:
 
 def write_seen(directory: Path, seen: Seen) -> None:
     """Put what training images were like beside weights that there are; the weights stay as they are."""
-    content = read_json(directory / CONFIG) | {"seen": seen.to_json()}
+    content = read_foreign_json(directory / CONFIG, _LARGEST_CONFIG) | {"seen": seen.to_json()}
     write_atomically(directory / CONFIG, (json.dumps(content, indent=1) + "\n").encode())
 
 

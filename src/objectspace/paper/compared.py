@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from objectspace.compare import convergence as races
-from objectspace.compare.candidates import Candidate, candidate, limited
+from objectspace.compare.candidates import Candidate, candidate, lines
 from objectspace.compare.charts import convergence_chart, latency_chart
 from objectspace.compare.latency import Settings, measure_all
 from objectspace.compare.machine import available_memory
@@ -91,13 +91,8 @@ def convergence(place: Place, minutes: float | None, say: Say) -> Finding:
 
 def _lines(size: int, grids: Sequence[int]) -> list[Candidate]:
     """All models at all capacities; those of cells with few present objects, too."""
-    made: list[Candidate] = []
-    for grid in grids:
-        for kind in KINDS:
-            full = candidate(kind, size, grid, COMPONENTS)
-            few = limited(full, FEW)
-            made += [full] if few is None else [full, few]
-    return made
+    full = [candidate(kind, size, grid, COMPONENTS) for grid in grids for kind in KINDS]
+    return [line for each in full for line in lines(each, FEW)]
 
 
 def _curve(curve: races.Curve) -> dict[str, object]:

@@ -5,7 +5,7 @@ One data set has all splits, of one seed; no image of one split is in another.
 
 from collections.abc import Mapping
 
-from objectspace.data.generate import Source
+from objectspace.data.source import Source
 from objectspace.data.streams import Stream
 from objectspace.paper.declared import DataSet
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from objectspace.data.generate import Source
+from objectspace.data.source import Source
 from objectspace.data.streams import Stream
 from objectspace.paper.findings import Findings, Model
 from objectspace.paper.verdicts import Verdict

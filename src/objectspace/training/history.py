@@ -32,6 +32,7 @@ def describe(run: Path, name: str, machine: str) -> Card:
         seed=summary["seed"],
         steps=summary["steps"],
         minutes=round(summary["state"]["seconds"] / 60, 1),
+        processor_minutes=_minutes(summary["state"].get("processor")),
         machine=machine,
         failed_starts=len(summary["failed_starts"]),
         precision="float16",
@@ -39,12 +40,18 @@ def describe(run: Path, name: str, machine: str) -> Card:
     )
 
 
+def data_of(run: Path) -> Path | None:
+    """The data set that a run was trained on, if it is still there."""
+    data = Path(_read(run / "summary.json")["data"])
+    return data if data.is_dir() else None
+
+
 def describe_seen(run: Path, model: SceneModel) -> None:
     """Have the weights of a run note what its training images are like, if these are still where they were."""
-    summary = _read(run / "summary.json")
-    if (Path(summary["data"]) / "train").is_dir():
-        train_set = Dataset(summary["data"], "train", model.config.image_size, model.config.channels)
-        note_seen(model, train_set, summary["seed"])
+    data, config = data_of(run), model.config
+    if data is not None and (data / "train").is_dir():
+        train_set = Dataset(data, "train", config.image_size, config.channels, view=config.view)
+        note_seen(model, train_set, _read(run / "summary.json")["seed"])
 
 
 def measured(card: Card, on: str, metrics: Mapping[str, Any]) -> Card:
@@ -52,6 +59,11 @@ def measured(card: Card, on: str, metrics: Mapping[str, Any]) -> Card:
     plain = {key: value for key, value in metrics.items() if value is None or isinstance(value, int | float)}
     rounded = {key: round(value, 4) if isinstance(value, float) else value for key, value in plain.items()}
     return replace(card, measured_on=on, metrics=rounded)
+
+
+def _minutes(seconds: float | None) -> float | None:
+    """None where a run of before did not say."""
+    return None if seconds is None else round(seconds / 60, 1)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from objectspace.geometry.rle import Mask
 from objectspace.models.base import Input
 from objectspace.models.inputs import Prepared, as_list, prepare
 from objectspace.models.parts.drawing import Drawables, draw, over, together
-from objectspace.models.parts.found import Found, Wanted, find, surety
+from objectspace.models.parts.found import Found, Wanted, find, score
 from objectspace.models.parts.leftovers import OWN, Leftovers, masks_of
 from objectspace.models.parts.pictures import Backdrop, evaluating, swap, to_bytes, to_picture, to_size
 from objectspace.models.parts.visible import SHARPEST, Visible, Weighing, segment, share_out
@@ -38,28 +38,38 @@ _CANVAS = 2**22  # pixels that are drawn together, so that memory does not grow 
 
 def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:
     """See `GridModel.decompose`."""
+    check(wanted, batch)
+    inputs = as_list(images)
+    scenes: list[Scene] = []
+    with evaluating(model):
+        for start in range(0, len(inputs), batch):
+            prepared = [
+                prepare(image, model.config.image_size, start + number, model.config.view)
+                for number, image in enumerate(inputs[start : start + batch])
+            ]
+            scenes += of_prepared(model, prepared, wanted)
+    return scenes
+
+
+def check(wanted: Wanted, batch: int) -> None:
+    """Refuse what cannot be asked for."""
     if not 0 <= wanted.threshold <= 1:
         raise UserError(f"threshold is a probability between 0 and 1, not {wanted.threshold}")
     if wanted.price is not None and not wanted.price >= 0:
         raise UserError(f"price is how many nats a pixel of an object must be worth, at least 0, not {wanted.price}")
     if batch < 1:
         raise UserError(f"batch is how many images are worked on at a time, at least 1, not {batch}")
-    inputs = as_list(images)
-    scenes: list[Scene] = []
-    with evaluating(model):
-        for start in range(0, len(inputs), batch):
-            prepared = [
-                prepare(image, model.config.image_size, start + number)
-                for number, image in enumerate(inputs[start : start + batch])
-            ]
-            found = find(model, prepared, wanted)
-            made: dict[int, Scene] = {}
-            for numbers in _of_one_size(prepared):
-                photos = torch.stack([prepared[number].pixels for number in numbers])
-                photos = swap(model.config, photos.to(found.backdrops.masks))
-                made |= zip(numbers, to_scenes(model, found.among(numbers), photos, wanted), strict=True)
-            scenes += [made[number] for number in range(len(prepared))]
-    return scenes
+
+
+def of_prepared(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> list[Scene]:
+    """The scenes of images that fit into memory together, in evaluation mode."""
+    found = find(model, prepared, wanted)
+    made: dict[int, Scene] = {}
+    for numbers in _of_one_size(prepared):
+        photos = torch.stack([prepared[number].pixels for number in numbers])
+        photos = swap(model.config, photos.to(found.backdrops.masks))
+        made |= zip(numbers, to_scenes(model, found.among(numbers), photos, wanted), strict=True)
+    return [made[number] for number in range(len(prepared))]
 
 
 def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[list[int]]:
@@ -120,7 +130,8 @@ def _scene(
     if backdrop is not None and owner is not None:
         free = np.ones(size, np.bool_)
         for item in objects:
-            free[item.mask] = False
+            if item.window is not None:
+                free[item.window.place][item.window.part] = False
         pictures: list[Picture | None] = [None] * len(backdrop.masks)
         if backdrop.means is not None:
             pictures = [to_picture(model.config, to_size(mean, size)) for mean in backdrop.means]
@@ -149,10 +160,10 @@ def _objects(
     latent = geometry.to_boxes(objects.where, *size).clamp(-_ANYWHERE, _ANYWHERE).double().cpu().numpy()
     boxes = np.where((seen.area[kept] > 0)[:, None] & (not wanted.published), seen.boxes[kept], latent)
     whole = np.where(np.isnan(seen.whole[kept]), latent, seen.whole[kept])
-    scores = found.surety.double().cpu().numpy()[kept] * (1 if found.prices is None else seen.share[kept])
+    scores = found.scores(torch.from_numpy(seen.share).to(found.objects.presence.device)).cpu().numpy()[kept]
     evidence = [None] * len(kept) if found.evidence is None else found.evidence.cpu().numpy()[kept].tolist()
     crops = [to_picture(model.config, crop) if wanted.pictures else None for crop in objects.picture * objects.alpha]
-    what, masks = objects.what.float().cpu().numpy(), seen.masks(kept, size)
+    what = objects.what.float().cpu().numpy()
     return tuple(
         Object(
             box=boxes[number],
@@ -160,7 +171,7 @@ def _objects(
             score=scores[number],
             depth=float(objects.depth[number]),
             what=what[number],
-            mask=masks[number],
+            mask=seen.window(int(kept[number]), size),
             crop=crops[number],
             whole_box=whole[number],
             evidence=evidence[number],
@@ -182,27 +193,29 @@ def _leftovers(
     """
     objects = leftovers.objects
     where = geometry.to_boxes(objects.where, *size).double().cpu().numpy()
-    scores = surety(objects, leftovers.evidence, leftovers.prices).tolist()
-    found: list[list[Object]] = [[] for _ in understood]
-    which: list[int] = []
-    for number, (image, mask) in enumerate(
-        zip(objects.image.tolist(), masks_of(leftovers.regions, model.config.image_size, size), strict=True)
+    masks, shares = list[Mask](), list[float]()
+    for image, mask in zip(
+        objects.image.tolist(), masks_of(leftovers.regions, model.config.image_size, size), strict=True
     ):
         own = mask.copy()
         for item in understood[image]:
-            own[item.mask] = False
-        share = own.sum() / max(mask.sum(), 1)
-        if share < OWN or not own.any():
-            continue
-        which.append(number)
-        found[image].append(
+            if item.window is not None:
+                own[item.window.place][item.window.part] = False
+        masks.append(own)
+        shares.append(own.sum() / max(mask.sum(), 1))
+    seen = torch.tensor(shares, dtype=torch.float64, device=objects.presence.device)
+    scores = score(objects, leftovers.evidence, leftovers.prices, seen).tolist()
+    found: list[list[Object]] = [[] for _ in understood]
+    which = [number for number, share in enumerate(shares) if share >= OWN and masks[number].any()]
+    for number in which:
+        found[int(objects.image[number])].append(
             Object(
-                box=tight_boxes(own[None])[0],
+                box=tight_boxes(masks[number][None])[0],
                 where_box=where[number],
-                score=scores[number] * share,
+                score=scores[number],
                 depth=float(objects.depth[number]),
                 what=objects.what[number].float().cpu().numpy(),
-                mask=own,
+                mask=masks[number],
                 crop=to_picture(model.config, objects.picture[number] * objects.alpha[number])
                 if wanted.pictures
                 else None,
