@@ -33,6 +33,7 @@ ALLOWED = {
     "plugins": {"errors", "config", "models"},
     "compare": BASE
     | {"config", "scene", "data", "models", "training", "evaluation", "reports", "recipes", "plugins", "measuring"},
+    "paper": BASE | {"config", "scene", "data", "models", "training", "reports", "recipes", "measuring", "compare"},
     "video": BASE | {"scene", "reports", "results"},
     "results": BASE | {"scene", "models", "reports", "labels", "video"},
     "labels": BASE | {"scene", "models", "reports", "results"},

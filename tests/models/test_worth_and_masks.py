@@ -249,6 +249,6 @@ def test_where_an_object_is_hardly_drawn_its_colour_is_the_one_it_has_in_the_pho
     backdrops = Backdrops(torch.ones(1, 1, 32, 32), torch.full((1, 1, 3, 32, 32), GREY))
     how = visible.Weighing(cells=4, objects=0.1, background=0.1, unknown=0.1)
     seen = visible.share_out(dataclasses.replace(objects, picture=picture, alpha=opacity), photo, backdrops, how)
-    (mask,) = seen.masks(np.array([0]), (32, 32))
+    mask = seen.window(0, (32, 32)).whole
     assert mask[8, 8:11].all(), "what is drawn as it is in the photo"
     assert (mask[10:22, 18:22] == owned).all(), "away from the rims"

@@ -5,6 +5,7 @@ what is annealed comes in as a `Stage`, randomness from a generator. It gives a 
 image, and takes images apart into `Scene`s. Shapes: B images, C H W image.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +18,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
-from objectspace.config import Anneal, ModelConfig, Stage
+from objectspace.config import Anneal, ModelConfig, Stage, View
 from objectspace.errors import UserError
+from objectspace.models.seen import Appearance, Seen
 from objectspace.scene import Scene
 
 Input = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
@@ -55,6 +57,7 @@ class SceneModel(nn.Module, ABC):
 
     config: ModelConfig
     final: Stage  # the annealed values after training: what evaluation uses
+    seen: Seen | None = None  # what training images were like, where that is known
 
     def __init_subclass__(cls, config: type[ModelConfig] | None = None) -> None:
         super().__init_subclass__()
@@ -90,6 +93,15 @@ class SceneModel(nn.Module, ABC):
 
     def after_step(self, terms: Mapping[str, float]) -> None:
         """Take note of a training step's terms, averaged over all images; for objectives that adapt, in buffers."""
+
+    def seeing(self, view: View | None = None) -> Self:
+        """The same model, its weights shared, for pictures that are to reach it in another way.
+
+        By default it takes them as they are, as in training, where the data set has done what the view says.
+        """
+        other = copy.copy(self)
+        other.config = self.config.model_copy(update={"view": view or View()})
+        return other
 
     @abstractmethod
     def forward(
@@ -133,8 +145,20 @@ class SceneModel(nn.Module, ABC):
         return [scene.of_understood() for scene in self.decompose(images)]
 
     @abstractmethod
-    def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
-        """Draw scenes from the prior; `objects` sets how many are expected an image, where a model can tell them."""
+    def sample(
+        self,
+        count: int,
+        generator: torch.Generator | None = None,
+        objects: float | None = None,
+        appearance: Appearance = "prior",
+    ) -> list[Scene]:
+        """Draw scenes from the prior; `objects` sets how many are expected an image, where a model can tell them.
+
+        `appearance` "seen": objects look as in training, where the model says so.
+        """
+
+    def learn_seen(self, images: Input | Sequence[Input], seed: int = 0) -> None:
+        """Note in `seen` how many objects some training images have and how they look; nothing for most models."""
 
     @abstractmethod
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:

@@ -16,7 +16,7 @@ class Frame:
     source: ImageFile
     stamp: str
     number: int | None
-    pixels: Picture
+    pixels: Picture  # their brightness as the model sees it
 
 
 @dataclass

@@ -12,7 +12,7 @@ import io
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain
@@ -23,11 +23,14 @@ from PIL import Image
 
 from objectspace.errors import UserError
 from objectspace.io.files import shown, write_atomically
-from objectspace.io.images import BadImage, read_image
+from objectspace.io.images import BadImage, read_deep, read_image
 from objectspace.io.paths import ImageFile, NoImages
 from objectspace.io.progress import Progress
+from objectspace.io.view import stretched
 from objectspace.models.base import SceneModel
+from objectspace.models.card import Unexplained
 from objectspace.models.parts.grid import GridModel
+from objectspace.results import remarks
 from objectspace.results.batch import Batch, Frame
 from objectspace.results.journal import Journal
 from objectspace.results.options import DecomposeOptions
@@ -53,11 +56,26 @@ class ResultsDirectory(ABC):
 
     results: ClassVar[tuple[str, ...]]  # the names of what is written into it
 
-    def __init__(self, out: Path, model: SceneModel, name: str, options: DecomposeOptions) -> None:
-        self.out, self.model, self.name, self.options = out, model, name, options
+    def __init__(
+        self,
+        out: Path,
+        model: SceneModel,
+        name: str,
+        options: DecomposeOptions,
+        usual: Unexplained | None = None,
+    ) -> None:
+        """`usual` is what the model leaves unexplained in the images that it was trained on."""
+        self.out, self.model, self.name, self.options, self.usual = out, model, name, options, usual
         self.weights = fingerprint(model)
+        self.view = model.config.view
+        if self.view.stretches:  # which is done here, once, so that all that is drawn shows what the model saw
+            self.model = model.seeing(self.view.without_stretch)
         if options.price is not None and not isinstance(model, GridModel):
             raise UserError(f"--price is for models of cells, and a {model.config.kind} has none: leave it out")
+        if options.tile and not isinstance(model, GridModel):
+            raise UserError(f"--tile is for models of cells, and a {model.config.kind} has none: leave it out")
+        self._tiled = options.tile or self.view.scale > 0
+        self._largest = 0, 0
         if options.labels is not None:
             options.labels.check_made_with(name, self.weights)
         self._new = self._problems = 0
@@ -97,6 +115,7 @@ class ResultsDirectory(ABC):
                 with Progress("decomposing", total) as progress:
                     self._take_apart(journal, chain([first], sources), progress)
                 self.assemble(journal, say)
+                self._remark(journal, say)
                 for path, reason in journal.problems():
                     say(f"skipped: {shown(path)}: {reason}")
                 return Summary(*journal.totals, self._new, time.monotonic() - start, self._problems)
@@ -104,6 +123,17 @@ class ResultsDirectory(ABC):
             where, why = getattr(error, "filename", None), getattr(error, "strerror", None)
             reason = f"cannot write {where or self.out}: {why or error}"
             raise UserError(f"{reason}. What is finished is kept, and the same command continues") from error
+
+    def _remark(self, journal: Journal, say: Callable[[str], None]) -> None:
+        """Say what may have gone wrong."""
+        (images, objects), size = journal.totals, self.model.config.image_size
+        note = None if self._tiled else remarks.shrunk(self._largest, size)
+        if note is not None:
+            say(note)
+        for line in remarks.unlike_training(journal, self.usual):
+            say(line)
+        if images and not objects:
+            say(remarks.nothing_found(images, self._tiled, self._largest, size))
 
     def _take_apart(self, journal: Journal, sources: Iterable[ImageFile | NoImages], progress: Progress) -> None:
         waiting = Batch()
@@ -114,7 +144,7 @@ class ResultsDirectory(ABC):
             stamp = source.stamp()
             if not journal.is_finished(source.key, stamp) and not waiting.holds(source):
                 try:
-                    for number, pixels in source.frames():
+                    for number, pixels in self._frames(source):
                         if not journal.has_frame(source.key, number, stamp):
                             waiting.frames.append(Frame(source, stamp, number, pixels))
                         if waiting.is_full(self.options.batch):
@@ -125,6 +155,14 @@ class ResultsDirectory(ABC):
             progress.advance()
         self._finish(journal, waiting)
 
+    def _frames(self, source: ImageFile) -> Iterator[tuple[int | None, Picture]]:
+        """The images in a file as the model sees their brightness."""
+        if not self.view.stretches:
+            yield from source.frames()
+            return
+        for number, photo in source.deep_frames():
+            yield number, stretched(photo, self.view)
+
     def _skip(self, journal: Journal, path: str, reason: str) -> None:
         if self.options.strict:
             raise UserError(f"{shown(path)} {reason}. Without --strict it would be skipped")
@@ -133,6 +171,9 @@ class ResultsDirectory(ABC):
 
     def _finish(self, journal: Journal, batch: Batch) -> Batch:
         """Take a batch apart, write its files, note it down; gives the next, empty batch."""
+        for frame in batch.frames:
+            height, width = frame.pixels.shape[:2]
+            self._largest = max(self._largest[0], height), max(self._largest[1], width)
         numbers = journal.numbers_for((frame.source.key, frame.number) for frame in batch.frames)
         wanted = self.wants_pictures(min(numbers, default=0))
         scenes = self.decomposed([frame.pixels for frame in batch.frames], pictures=wanted)
@@ -159,6 +200,8 @@ class ResultsDirectory(ABC):
             asked["price"] = price  # which only models of cells take
         if isinstance(self.model, GridModel):
             asked["leftovers"] = self.options.leftovers
+            if self.options.tile:
+                asked |= {"tile": True, "scale": self.options.tile_scale}
         scenes = self.model.decompose(images, threshold, **asked)
         return scenes if labels is None else [labels.apply(scene) for scene in scenes]
 
@@ -170,7 +213,10 @@ class ResultsDirectory(ABC):
     def image_of(self, record: Record, say: Callable[[str], None], where: str) -> Picture | None:
         """The image that a record is about; if it is gone since, says that it will be missing in the file `where`."""
         try:
-            return read_image(Path(record.key) if record.frame is None else self._frame_file(record.name))
+            if record.frame is not None:
+                return read_image(self._frame_file(record.name))  # written as the model saw it
+            path = Path(record.key)
+            return stretched(read_deep(path), self.view) if self.view.stretches else read_image(path)
         except BadImage as error:
             say(f"not in {where}: {record.file_name}: {error.reason}")
             return None
@@ -181,7 +227,8 @@ class ResultsDirectory(ABC):
 
 def fingerprint(model: SceneModel) -> str:
     """The same for models that do the same: of the config and all weights."""
-    digest = blake2b(f"{model.config.model_dump_json()} {model.final}".encode(), digest_size=6)
+    plain = {"view"} if model.config.view.is_plain else set[str]()  # which once could not be said
+    digest = blake2b(f"{model.config.model_dump_json(exclude=plain)} {model.final}".encode(), digest_size=6)
     for name, values in model.state_dict().items():
         digest.update(name.encode())
         digest.update(values.detach().cpu().contiguous().numpy().tobytes())
@@ -193,7 +240,7 @@ def bare(scene: Scene) -> Scene:
     in_parts = any(part.box is not None for part in scene.components)  # of a model that has nothing but components
     return replace(
         scene,
-        objects=tuple(replace(item, crop=None) for item in scene.objects),
+        objects=tuple(item.changed(crop=None) for item in scene.objects),
         components=tuple(replace(part, image=None) for part in scene.components) if in_parts else (),
         reconstruction=None,
         background=None,

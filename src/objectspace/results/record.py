@@ -72,7 +72,7 @@ def from_text(text: str) -> tuple[RecordedObject, ...]:
 
 
 def _found(item: Object) -> RecordedObject:
-    mask = None if item.mask is None else rle.encode(item.mask)
+    mask = None if item.window is None else item.window.encoded()
     return RecordedObject(
         item.box,
         item.where_box,

@@ -6,10 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from objectspace.data.dataset import Dataset
 from objectspace.errors import UserError
+from objectspace.models.base import SceneModel
 from objectspace.models.card import Card
 from objectspace.recipes import files as recipe_files
 from objectspace.training.ladder import describe_choice, with_chosen_background
+from objectspace.training.seen import note_seen
 
 
 def describe(run: Path, name: str, machine: str) -> Card:
@@ -35,6 +38,20 @@ def describe(run: Path, name: str, machine: str) -> Card:
         precision="float16",
         background=describe_choice(run),
     )
+
+
+def data_of(run: Path) -> Path | None:
+    """The data set that a run was trained on, if it is still there."""
+    data = Path(_read(run / "summary.json")["data"])
+    return data if data.is_dir() else None
+
+
+def describe_seen(run: Path, model: SceneModel) -> None:
+    """Have the weights of a run note what its training images are like, if these are still where they were."""
+    data, config = data_of(run), model.config
+    if data is not None and (data / "train").is_dir():
+        train_set = Dataset(data, "train", config.image_size, config.channels, view=config.view)
+        note_seen(model, train_set, _read(run / "summary.json")["seed"])
 
 
 def measured(card: Card, on: str, metrics: Mapping[str, Any]) -> Card:

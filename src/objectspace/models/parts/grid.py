@@ -13,14 +13,16 @@ import torch
 from torch import Tensor, nn
 
 from objectspace.config import Stage
+from objectspace.errors import UserError
 from objectspace.models.base import Input, Output, SceneModel
-from objectspace.models.parts import rendering, scenes, warm
+from objectspace.models.parts import rendering, scenes, tiles, warm
 from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
 from objectspace.models.parts.found import PRICE, Wanted
 from objectspace.models.parts.initialise import initialise
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.models.parts.settings import GridConfig
+from objectspace.models.seen import Appearance, learn
 from objectspace.ops.mixtures import mix_pixels, share_of_unknown, with_unknown
 from objectspace.scene import Picture, Scene
 
@@ -206,6 +208,8 @@ class GridModel(SceneModel):
         second_look: bool = True,
         leftovers: bool = True,
         batch: int = 16,
+        tile: bool = False,
+        scale: float | None = None,
     ) -> list[Scene]:
         """Take images apart: PIL images, paths, uint8 arrays (H, W, 3) or float tensors (3, H, W) of any sizes.
 
@@ -228,11 +232,19 @@ class GridModel(SceneModel):
 
         `published` is the rule of the published evaluation: no price, and each `box` is the latents' own `where_box`.
 
+        A model whose `config.view` has a scale looks at images in tiles, and so does any with `tile`, at `scale` times
+        their own size, or as they are: see `parts/tiles.py`. There are no components then, as they differ by tile.
+
         What is not asked for is not made. Without `background` there are no components, no background and no
         reconstruction; without `pictures` there are boxes, masks and latents only. What is left stays the same.
         """
         wanted = Wanted(threshold, price, background, pictures, published, second_look, leftovers)
-        return scenes.decompose(self, images, wanted, batch)
+        view = self.config.view
+        if scale is not None and not (tile or view.scale):
+            raise UserError("scale is how large images are for tiles: give tile=True as well")
+        if not (tile or view.scale):
+            return scenes.decompose(self, images, wanted, batch)
+        return tiles.decompose(self, images, wanted, batch, tiles.scale_of(scale, view))
 
     def decompose_published(self, images: Input | Sequence[Input]) -> list[Scene]:
         """Every cell with a presence above one half: see `SceneModel.decompose_published`."""
@@ -246,6 +258,20 @@ class GridModel(SceneModel):
         """Draw a scene again, perhaps edited: objects are drawn at their `where_box`, `depth` and `what`."""
         return rendering.render(self, scene)
 
-    def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
-        """Draw scenes from the prior; `objects` sets how many are expected an image, in place of the presence prior."""
-        return rendering.sample(self, count, generator, objects)
+    def sample(
+        self,
+        count: int,
+        generator: torch.Generator | None = None,
+        objects: float | None = None,
+        appearance: Appearance = "prior",
+    ) -> list[Scene]:
+        """Draw scenes from the prior; `objects` sets how many are expected an image.
+
+        Without it there are as many as training images have, where the weights say so (`seen`), or else as the presence
+        prior says, which is nearly none. Their looks are the prior's, or like those that were `seen` in training.
+        """
+        return rendering.sample(self, count, generator, objects, appearance)
+
+    def learn_seen(self, images: Input | Sequence[Input], seed: int = 0) -> None:
+        """Note how many objects some training images have and how they look: see `SceneModel.learn_seen`."""
+        self.seen = learn(self.decompose(images, background=False, pictures=False), seed)

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from objectspace.geometry.boxes import tight_boxes
 from objectspace.geometry.rle import Mask
+from objectspace.geometry.window import Window
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.pictures import Backdrops, to_size
 from objectspace.ops.compositing import EMPTY, SHARPNESS, colour_of, shifted_weight
@@ -30,7 +31,7 @@ from objectspace.ops.mixtures import LEVELS, shades
 from objectspace.ops.resample import Windows, paste
 
 SHARPEST = 0.1  # stdev of a colour when pixels are shared out: the wider ones of training would blur the rims
-_FEWEST = 4.0  # pixels that an object must own before they say what colour it has
+FEWEST = 4.0  # pixels that an object must own before they say what colour it has
 _FARTHEST = 60.0  # nats by which a colour can be wrong; beyond it float32 has no numbers left
 _NOBODY = 1e-12  # how much nobody weighs when masks are made: at a rim two colours meet, and neither explains it well
 
@@ -58,13 +59,10 @@ class Visible:
     windows: list[Mask]  # M masks (R, Q)
     unexplained: Tensor  # (B, H, W) the probability that nobody explains a pixel
 
-    def masks(self, members: NDArray[np.int64], size: tuple[int, int]) -> NDArray[np.bool_]:
-        """Some objects' masks at the photo's size: (len(members), H, W)."""
-        masks = np.zeros((len(members), *size), np.bool_)
-        for mask, number in zip(masks, members.tolist(), strict=True):
-            (row, column), window = self.corners[number].tolist(), self.windows[number]
-            mask[row : row + window.shape[0], column : column + window.shape[1]] = window
-        return masks
+    def window(self, number: int, size: tuple[int, int]) -> Window:
+        """An object's mask on a photo of `size`."""
+        row, column = self.corners[number].tolist()
+        return Window.of(self.windows[number], row, column, size)
 
 
 @dataclass(frozen=True)
@@ -91,8 +89,8 @@ class _Layer:
         """
         own = self.alpha * (self.density > 0.5 * rivals[self.index])
         sum_, total = (own[:, None] * self.pixels).sum((2, 3)), own.sum((1, 2))[:, None]
-        seen, alpha = (sum_ / total.clamp(min=_FEWEST))[..., None, None], self.alpha[:, None]
-        colour = torch.where((total < _FEWEST)[..., None, None], self.colour, torch.lerp(seen, self.colour, alpha))
+        seen, alpha = (sum_ / total.clamp(min=FEWEST))[..., None, None], self.alpha[:, None]
+        colour = torch.where((total < FEWEST)[..., None, None], self.colour, torch.lerp(seen, self.colour, alpha))
         return replace(self, colour=colour)
 
 
