@@ -25,7 +25,7 @@ from benchmarks.common import bar_plot, report
 from benchmarks.dense import DenseSpace
 from benchmarks.step import OBJECTS, SIZE, config_for
 from objectspace.config import Anneal
-from objectspace.models.parts.visible import FEWEST, SHARPEST
+from objectspace.models.parts.visible import FEWEST, SHARPEST, SURE
 from objectspace.models.space import Space
 from objectspace.ops.compositing import SHARPNESS, SHIFT
 from objectspace.ops.geometry import to_affine
@@ -82,7 +82,7 @@ class Dense:
         owned = _owned(shares * alphas * _density(images[image], colours), ground, image)  # (M, 1, H, W)
         total = (alphas * owned).sum((2, 3), keepdim=True)
         seen = (alphas * owned * images[image]).sum((2, 3), keepdim=True) / total.clamp(min=FEWEST)
-        colours = torch.where(total < FEWEST, colours, torch.lerp(seen, colours, alphas))  # of what is hardly drawn
+        colours = torch.where(total < FEWEST, colours, torch.lerp(seen, colours, (alphas / SURE).clamp(max=1)))
         visible = _owned(shares * alphas * _density(images[image], colours), ground, image)[:, 0]
         return [list(visible[(image == number) & present.flatten()[chosen]]) for number in range(count)]
 

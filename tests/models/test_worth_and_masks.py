@@ -234,9 +234,9 @@ def test_a_shadow_that_an_object_draws_is_not_part_of_its_mask(shadow, bottom):
 @pytest.mark.parametrize(
     ("alpha", "rows", "owned"),
     [
-        pytest.param(0.3, 16, True, id="hardly drawn: the colour of its pixels in the photo"),
-        pytest.param(0.97, 16, False, id="surely drawn: the colour that was drawn"),
-        pytest.param(0.3, 1, False, id="too few pixels to say which colour it has"),
+        pytest.param(0.1, 16, True, id="hardly drawn: the colour of its pixels in the photo"),
+        pytest.param(0.6, 16, False, id="surely drawn: the colour that was drawn"),
+        pytest.param(0.1, 1, False, id="too few pixels to say which colour it has"),
     ],
 )
 def test_where_an_object_is_hardly_drawn_its_colour_is_the_one_it_has_in_the_photo(alpha, rows, owned):

@@ -31,6 +31,7 @@ from objectspace.ops.mixtures import LEVELS, shades
 from objectspace.ops.resample import Windows, paste
 
 SHARPEST = 0.1  # stdev of a colour when pixels are shared out: the wider ones of training would blur the rims
+SURE = 0.5  # alpha from which on an object has the colour that was drawn
 FEWEST = 4.0  # pixels that an object must own before they say what colour it has
 _FARTHEST = 60.0  # nats by which a colour can be wrong; beyond it float32 has no numbers left
 _NOBODY = 1e-12  # how much nobody weighs when masks are made: at a rim two colours meet, and neither explains it well
@@ -89,8 +90,8 @@ class _Layer:
         """
         own = self.alpha * (self.density > 0.5 * rivals[self.index])
         sum_, total = (own[:, None] * self.pixels).sum((2, 3)), own.sum((1, 2))[:, None]
-        seen, alpha = (sum_ / total.clamp(min=FEWEST))[..., None, None], self.alpha[:, None]
-        colour = torch.where((total < FEWEST)[..., None, None], self.colour, torch.lerp(seen, self.colour, alpha))
+        seen, sure = (sum_ / total.clamp(min=FEWEST))[..., None, None], (self.alpha[:, None] / SURE).clamp(max=1)
+        colour = torch.where((total < FEWEST)[..., None, None], self.colour, torch.lerp(seen, self.colour, sure))
         return replace(self, colour=colour)
 
 
