@@ -11,9 +11,10 @@ from rich.table import Table
 
 from objectspace.cli.shared import print_problems, resumable
 from objectspace.data.dataset import Dataset, splits_of
-from objectspace.data.generate import Made, Source, generate
+from objectspace.data.generate import Made, generate
 from objectspace.data.memory_map import MixedSizesError
 from objectspace.data.sample import Problem
+from objectspace.data.source import Source
 from objectspace.data.statistics import statistics
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from objectspace.config import Anneal, ModelConfig, Stage, View
 from objectspace.errors import UserError
+from objectspace.models.seen import Appearance, Seen
 from objectspace.scene import Picture, Scene
 
 Input = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
@@ -56,6 +57,7 @@ class SceneModel(nn.Module, ABC):
 
     config: ModelConfig
     final: Stage  # the annealed values after training: what evaluation uses
+    seen: Seen | None = None  # what training images were like, where that is known
 
     def __init_subclass__(cls, config: type[ModelConfig] | None = None) -> None:
         super().__init_subclass__()
@@ -149,8 +151,20 @@ class SceneModel(nn.Module, ABC):
         raise UserError(f"a model of kind {self.config.kind} cannot draw an edited scene: one of cells can")
 
     @abstractmethod
-    def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
-        """Draw scenes from the prior; `objects` sets how many are expected an image, where a model can tell them."""
+    def sample(
+        self,
+        count: int,
+        generator: torch.Generator | None = None,
+        objects: float | None = None,
+        appearance: Appearance = "prior",
+    ) -> list[Scene]:
+        """Draw scenes from the prior; `objects` sets how many are expected an image, where a model can tell them.
+
+        `appearance` "seen": objects look as in training, where the model says so.
+        """
+
+    def learn_seen(self, images: Input | Sequence[Input], seed: int = 0) -> None:
+        """Note in `seen` how many objects some training images have and how they look; nothing for most models."""
 
     @abstractmethod
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:

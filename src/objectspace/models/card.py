@@ -46,6 +46,7 @@ class Card:
     machine: str
     failed_starts: int  # seeds that collapsed before this one
     precision: str  # of the stored weights
+    processor_minutes: float | None = None  # of these, what the processor computed; None: not known
     background: str = ""  # which one the ladder of backgrounds chose, and why; empty: the recipe's own
     unexplained: Unexplained | None = None  # in training images; None: not known, or the model knows no such thing
     measured_on: str = ""

@@ -17,6 +17,7 @@ from objectspace.geometry.boxes import tight_box
 from objectspace.models.base import Input, Output, SceneModel
 from objectspace.models.inputs import as_list, checked_generator, prepare
 from objectspace.models.parts.pictures import Backdrop, Backdrops, evaluating, swap, to_picture, to_size
+from objectspace.models.seen import Appearance
 from objectspace.scene import Component, Scene
 
 
@@ -89,8 +90,18 @@ class MixtureModel(SceneModel):
                     )
         return scenes
 
-    def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
-        """Draw scenes from the prior; how many objects they have cannot be asked for."""
+    def sample(
+        self,
+        count: int,
+        generator: torch.Generator | None = None,
+        objects: float | None = None,
+        appearance: Appearance = "prior",
+    ) -> list[Scene]:
+        """Draw scenes from the prior; how many objects they have, and what they look like, cannot be asked for."""
+        if appearance != "prior":
+            raise UserError(
+                f"a model of kind {self.config.kind} has no objects whose appearance could be {appearance!r}"
+            )
         if objects is not None:
             raise UserError(
                 f"a model of kind {self.config.kind} cannot be asked for {objects:g} objects: leave that out"
