@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from objectspace.data.dataset import Dataset
+from objectspace.data.memory_map import MixedSizesError
 from objectspace.errors import UserError
 from objectspace.io.progress import Progress
 
@@ -34,6 +36,8 @@ def measure_model(
     if rule == "published" and not model.config.cells:
         raise UserError("the published rule counts cells, and this model has none: leave it out")
     _check_categories(without, dataset)
+    if dataset.view is not None:  # whose brightness is stretched already, and which may be tiles already
+        model = model.seeing(None if dataset.view.scale else model.config.view.without_stretch)
     indices = range(min(limit or len(dataset), len(dataset)))
     still = still_categories(dataset) if moving else None
     with Progress(f"evaluating {dataset.split}", len(indices)) as progress:
@@ -44,6 +48,19 @@ def measure_model(
         elif cells is not None:
             cells = _counted(cells, progress)
         return evaluate(ours, dataset, indices=indices, without=without, published=cells, still=still)
+
+
+def open_for(model: SceneModel, data: Path, split: str) -> Dataset:
+    """A split as a model is measured on it: at the model's size, or in its own pixels for tiles."""
+    view, size = model.config.view, model.config.image_size
+    if view.is_plain:
+        return Dataset(data, split, size)
+    if not view.scale:
+        return Dataset(data, split, size, view=view)
+    try:
+        return Dataset(data, split, view=view.model_copy(update={"scale": 0.0}))
+    except MixedSizesError as error:
+        raise UserError(f"{error}: this model looks at tiles, so measure images of a size apart") from error
 
 
 def _check_categories(names: Sequence[str], dataset: Dataset) -> None:

@@ -10,6 +10,7 @@ from helpers.writers import convert, picture, save
 from objectspace.data.convert import FORMATS, files, open_source
 from objectspace.data.generate import generate
 from objectspace.errors import UserError
+from objectspace.io.images import read_deep
 
 
 def test_all_images_below_a_folder_are_converted(tmp_path: Path) -> None:
@@ -108,6 +109,8 @@ def test_images_of_every_kind_are_converted_or_listed_with_the_reason(tmp_path: 
     good = {"good.png", "grey.png", "deep.png", "cmyk.jpg", "palette.gif", "alpha.png", "turned.jpg", "moving.gif"}
     assert set(splits["train"].sources) == good
     assert splits["train"].images["turned.jpg"].shape == (8, 4, 3)
+    written = [read_deep(path) for path in (tmp_path / "out" / "train" / "images").iterdir()]
+    assert [image.shape for image in written if image.dtype == np.uint16] == [picture(0).shape], "deep stays deep"
     reasons = {problem.where: problem.reason for problem in made.problems}
     assert reasons.keys() == {"truncated.png", "empty.png", "foreign.jpg", "dangling.png", "enormous.png"}
     assert "0 bytes" in reasons["empty.png"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from objectspace.config import View
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.data.generate import generate
 from objectspace.data.sprites import SpritesSource
@@ -169,3 +170,28 @@ def test_what_is_no_data_set_is_explained(root: Path, tmp_path: Path) -> None:
     (tmp_path / "bare" / "train" / "images").mkdir(parents=True)
     with pytest.raises(UserError, match="the directory is empty"):
         Dataset(tmp_path / "bare")
+
+
+def test_tiles_have_the_objects_whose_centres_lie_in_them(root: Path) -> None:
+    whole, size = Dataset(root, "train"), (24, 24)
+    tiles = Dataset(root, "train", size, view=View(scale=1.5))
+    pictures = {name: number for number, name in enumerate(whole.names)}
+    assert len(tiles) == 6 * len(whole)
+    for index, name in enumerate(tiles.names):
+        path, place = name.split("@")
+        left, top = map(int, place.split(","))
+        boxes = whole.visible_boxes(pictures[path]) * 1.5 - [left, top, left, top]
+        x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
+        within = (x >= 0) & (x < 24) & (y >= 0) & (y < 24)
+        assert np.allclose(tiles.visible_boxes(index), boxes[within].clip(0, 24), atol=2e-3)
+        reaching = (boxes[:, 2:].min(1) > 0) & (boxes[:, :2].max(1) < 24)
+        assert len(tiles.ignored_boxes(index)) == (reaching & ~within).sum()
+        for item in tiles.scene(index).objects:
+            assert item.mask is not None
+            assert item.mask.any()
+    assert tiles.object_count > 20
+
+
+def test_tiles_need_a_size(root: Path) -> None:
+    with pytest.raises(UserError, match="of which size"):
+        Dataset(root, "train", view=View(scale=1.5))

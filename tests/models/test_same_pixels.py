@@ -13,13 +13,14 @@ from PIL import Image
 from torch import Tensor
 
 from helpers.writers import picture
-from objectspace.config import ModelConfig
+from objectspace.config import ModelConfig, View
 from objectspace.data import Dataset
 from objectspace.data.sampler import Sampler
-from objectspace.io.images import read_image
+from objectspace.io.images import read_deep, read_image
 from objectspace.io.paths import Source
+from objectspace.io.view import at_scale, tile_of
 from objectspace.models import SceneModel, create
-from objectspace.models.inputs import prepare
+from objectspace.models.inputs import photo_of, prepare
 from objectspace.training.batches import to_images
 from oracle.mixtures import small_genesis
 from oracle.small import small_config
@@ -68,6 +69,41 @@ def test_the_bytes_are_those_of_the_memory_map(size: tuple[int, int], photos: li
             given = prepare(read(path), size)
             assert torch.equal(given.image, numbers), f"{path.name} as {way}"
             assert np.array_equal((given.pixels * 255).round().permute(1, 2, 0), read_image(path)), "the photo stays"
+
+
+@pytest.fixture(scope="module")
+def deep_photos(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Dark pictures of 12 bit in files of 16, some of bytes among them."""
+    folder = tmp_path_factory.mktemp("deep") / "train" / "images"
+    folder.mkdir(parents=True)
+    for number, size in enumerate(PHOTOS):
+        dark = picture(number, *size)
+        words = dark[..., 0].astype(np.uint16) * 9 + 100
+        Image.fromarray(words if number % 3 else dark).save(folder / f"{number:02d}.{'tif' if number % 2 else 'png'}")
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("view", [View(stretch="each", gamma=0.7), View(stretch="all", low=0.001, high=0.04)], ids=str)
+def test_stretched_bytes_are_those_of_the_memory_map(view: View, deep_photos: list[Path]) -> None:
+    size = (32, 48)
+    trained_on = Dataset(deep_photos[0].parents[2], "train", size, view=view).images
+    for path, expected in zip(deep_photos, trained_on, strict=True):
+        for way in (path, Image.open(path), read_deep(path), next(Source(str(path)).deep_frames())[1]):
+            given = prepare(way, size, view=view)
+            assert torch.equal(given.image, torch.from_numpy(expected.copy()).permute(2, 0, 1).float() / 255), path
+    assert trained_on[1].std() > 20, "the little that a dark picture has is seen"
+
+
+def test_tiles_of_the_memory_map_are_parts_of_the_picture_that_is_taken_apart(deep_photos: list[Path]) -> None:
+    size, view = (16, 32), View(scale=0.7, stretch="each")
+    dataset = Dataset(deep_photos[0].parents[2], "train", size, view=view)
+    pictures = {path.name: at_scale(photo_of(path, 0, view), view.scale) for path in deep_photos}
+    assert len(dataset) > 2 * len(pictures)
+    assert {name.split("@")[0] for name in dataset.names[: len(pictures)]} == set(pictures), "the first ones are of all"
+    for name, tile in zip(dataset.names, dataset.images, strict=True):
+        path, place = name.split("@")
+        left, top = map(int, place.split(","))
+        assert np.array_equal(tile, tile_of(pictures[path], (top, left), size))
 
 
 @pytest.mark.parametrize("config", [small_config(), small_config(channels="bgr"), small_genesis()])

@@ -11,6 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
+from objectspace.config import View
 from objectspace.errors import UserError
 from objectspace.io.files import write_atomically
 from objectspace.io.paths import Source, sources
@@ -28,7 +29,7 @@ from oracle.small_spair import small_spair
 class Finder:
     """Finds one object in every image, in no time."""
 
-    config = SimpleNamespace(model_dump_json=lambda: "{}")
+    config = SimpleNamespace(model_dump_json=lambda **_: "{}", view=View(), image_size=(32, 48))
     final = None
 
     def state_dict(self) -> dict[str, Any]:

@@ -4,15 +4,38 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from objectspace.models import Space
+from objectspace.config import View
+from objectspace.data import Dataset
+from objectspace.models import Space, load
 from objectspace.recipes.recipe import Recipe
 from objectspace.scene import Scene
 from objectspace.training import validation
 from objectspace.training.log import MetricsLog
 from objectspace.training.monitor import vitals
 from objectspace.training.run import RunOptions, train
+
+
+def test_a_run_with_a_view_learns_and_is_measured_on_what_the_view_shows(
+    tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view, seen = View(scale=0.9, stretch="each"), list[np.ndarray]()
+    decompose = Space.decompose_understood
+
+    def noted(self: Space, images: Any) -> list[Scene]:
+        assert self.config.view == View(), "what the data set has done is not done again"
+        seen[:] = images
+        return decompose(self, images)
+
+    monkeypatch.setattr(Space, "decompose_understood", noted)
+    recipe = tiny.model_copy(update={"model": tiny.model.model_copy(update={"view": view})})
+    train(recipe, RunOptions(sprites, tmp_path / "run"), lambda line: None)
+    held_out = Dataset(sprites, "val", recipe.model.image_size, view=view)
+    assert len(held_out) > len(Dataset(sprites, "val"))
+    assert np.array_equal(seen, held_out.images[: len(seen)])
+    assert load(tmp_path / "run" / "model").config.view == view
 
 
 def test_measures_pictures_and_watch_are_of_what_was_learned(

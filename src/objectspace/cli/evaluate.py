@@ -12,10 +12,11 @@ from objectspace.cli.shared import print_problems
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.errors import UserError
 from objectspace.io.files import check_writable, write_json
-from objectspace.measuring import Rule, measure_model
+from objectspace.measuring import Rule, measure_model, open_for
 
 if TYPE_CHECKING:
     from objectspace.evaluation.report import Report
+    from objectspace.models.base import SceneModel
 
 CEILING = "the paper's AP looks at 11 recalls: without perfect recall it cannot pass 10/11 = 0.909"
 PAIRED = {
@@ -88,8 +89,8 @@ def evaluate(
     from objectspace import load
 
     loaded = load(model)
-    height, width = loaded.config.image_size
-    dataset = open_split(data, split, loaded.config.image_size)
+    dataset = open_split(data, split, loaded)
+    height, width = dataset.height, dataset.width
     report = measure_model(loaded, dataset, limit, left_out, rule=rule, moving=moving)
     apart = f", without {', '.join(left_out)}" if left_out else ""
     print_report(report, f"{model} on {split} of {data}, at {height} x {width}{apart}")
@@ -103,9 +104,9 @@ def evaluate(
         print(f"all numbers: {json_file}")
 
 
-def open_split(data: Path, split: str, size: tuple[int, int]) -> Dataset:
-    """A split at a model's size; files that cannot be used are named."""
-    dataset = Dataset(data, split, size)
+def open_split(data: Path, split: str, model: "SceneModel") -> Dataset:
+    """A split as a model sees it; files that cannot be used are named."""
+    dataset = open_for(model, data, split)
     print_problems(dataset.problems)
     return dataset
 

@@ -62,7 +62,7 @@ def pack(
         part = Path(folder) / out.name
         save_pretrained(from_pretrained(run / "model"), part, half=True)
         stored = from_pretrained(part)
-        report = measure_model(stored, open_split(data, split, stored.config.image_size))
+        report = measure_model(stored, open_split(data, split, stored))
         card = measured(card, f"{report.images} images of split {split}", report.to_dict())
         (part / CARD).write_text(card.to_json(), encoding="utf-8")
         part.replace(out)  # all of it, or nothing

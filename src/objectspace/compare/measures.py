@@ -6,12 +6,11 @@ from typing import Any
 
 from objectspace import __version__
 from objectspace.compare.trained import TrainedModel
-from objectspace.data.dataset import Dataset
 from objectspace.data.memory_map import fingerprint_of
 from objectspace.errors import UserError
 from objectspace.io.files import read_json, write_json
 from objectspace.io.keys import by_new_names
-from objectspace.measuring import measure_model
+from objectspace.measuring import measure_model, open_for
 from objectspace.models import load
 
 
@@ -21,7 +20,7 @@ def measured(who: TrainedModel, data: Path, split: str, limit: int | None, cache
     if path.exists():
         return by_new_names(read_json(path))
     model = load(who.folder)
-    numbers = measure_model(model, Dataset(data, split, model.config.image_size), limit).to_dict()
+    numbers = measure_model(model, open_for(model, data, split), limit).to_dict()
     try:
         write_json(path, numbers | {"model": who.name, "data": str(data), "split": split, "version": __version__})
     except OSError as error:

@@ -5,6 +5,8 @@ Gives frozen pydantic records; the defaults are the paper's values. Each model's
 """
 
 from objectspace.config.anneal import Anneal, Stage
-from objectspace.config.base import Layers, ModelConfig, Section
+from objectspace.config.base import Layers, ModelConfig
+from objectspace.config.section import Section
+from objectspace.config.view import View
 
-__all__ = ["Anneal", "Layers", "ModelConfig", "Section", "Stage"]
+__all__ = ["Anneal", "Layers", "ModelConfig", "Section", "Stage", "View"]

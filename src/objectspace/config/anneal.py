@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from objectspace.config.base import Annealed, Section
+from objectspace.config.base import Annealed
 from objectspace.config.boundary import OLD_KEYS, from_old_keys
+from objectspace.config.section import Section
 from objectspace.ops.schedules import Schedule, parse
 
 

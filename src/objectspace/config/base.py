@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ModelWrapValidatorHandler,
     PlainSerializer,
@@ -14,17 +12,11 @@ from pydantic import (
 )
 
 from objectspace.config.installed import import_installed
+from objectspace.config.section import Section
+from objectspace.config.view import View
 from objectspace.errors import nearest
 from objectspace.ops import schedules
 from objectspace.ops.schedules import Schedule
-
-
-class Section(BaseModel):
-    """A part of a recipe: frozen, and an unknown key is an error, as is a number that is not finite."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_default=True, arbitrary_types_allowed=True, allow_inf_nan=False
-    )
 
 
 def _parse_schedule(value: Any) -> Schedule:
@@ -75,6 +67,7 @@ class ModelConfig(Section):
     kind: str
     image_size: Sides = (128, 128)  # height, width
     channels: Literal["rgb", "bgr"] = "rgb"  # the order the weights expect
+    view: View = View()  # how pictures reach it
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:

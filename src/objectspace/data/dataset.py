@@ -15,6 +15,7 @@ from objectspace.data.sample import Problem
 from objectspace.errors import UserError
 from objectspace.geometry import rle
 from objectspace.geometry.boxes import tight_box
+from objectspace.io.view import View
 from objectspace.scene import Object, Scene
 
 
@@ -23,6 +24,8 @@ class Dataset:
 
     `size` (height, width), or one number for a square, is what every image is resized to; boxes and masks follow.
     Without it, all images must have one size. Files that cannot be used are left out and listed in `problems`.
+    With a `view` the images are those that a model with that view is trained on: stretched, and with a scale tiles of
+    `size` at positions that depend on the file's name alone.
     """
 
     def __init__(
@@ -31,6 +34,7 @@ class Dataset:
         split: str = "train",
         size: int | tuple[int, int] | None = None,
         channels: Literal["rgb", "bgr"] = "rgb",
+        view: View | None = None,
     ) -> None:
         self.root, self.split = Path(root), split
         folder = self.root / split
@@ -38,7 +42,8 @@ class Dataset:
             raise UserError(_no_split(self.root, split))
         if (self.root / ".making").exists() and not (self.root / "dataset.json").exists():
             raise UserError(f"{self.root} is not finished: the command that began it continues it")
-        self._map = open_map(folder, (size, size) if isinstance(size, int) else size, channels)
+        self.view = view  # what was done to the images; None: nothing but that they were resized
+        self._map = open_map(folder, (size, size) if isinstance(size, int) else size, channels, view)
 
     def __len__(self) -> int:
         return len(self._map.names)

@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 from PIL import Image
 
 from objectspace.data import store
@@ -250,7 +251,9 @@ def _make_unit(source: Source, stream: Stream, unit: int) -> _Unit | None:
     for sample in made:
         if isinstance(sample, Sample):
             buffer = io.BytesIO()
-            Image.fromarray(sample.image).save(buffer, format="PNG", compress_level=3)
+            grey = sample.image.dtype == np.uint16
+            picture = Image.fromarray(sample.image[..., 0] if grey else sample.image)
+            picture.save(buffer, format="PNG", compress_level=3)
             digest = hashlib.blake2b(sample.identity or sample.image.tobytes(), digest_size=12).hexdigest()
             encoded.append(Encoded(buffer.getvalue(), store.to_record(sample), digest))
     return _Unit(encoded, [problem for problem in made if isinstance(problem, Problem)])

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from objectspace.data import truth
 from objectspace.data.sample import Problem
+from objectspace.data.tiles import Tile, in_turns, seeded, truth_in_tiles
 from objectspace.data.truth import Annotations
 from objectspace.errors import UserError
 from objectspace.io.files import Json, read_json, write_json
-from objectspace.io.images import BadImage, list_images, read_image, resize
+from objectspace.io.images import BadImage, list_images, read_deep, read_image, resize
 from objectspace.io.progress import logged_progress
+from objectspace.io.view import View, for_training, scaled_size
 
 CACHE_VERSION = 5
 
@@ -49,10 +51,14 @@ class _Plan:
     problems: list[Problem]
 
 
-def open_map(split_folder: Path, size: tuple[int, int] | None, channels: str) -> MemoryMap:
-    """The memory map of a split at `size` (height, width; None: that of the images), built if need be."""
-    fingerprint = fingerprint_of(split_folder, size, channels)
-    name = f"{channels}-{'own' if size is None else f'{size[0]}x{size[1]}'}"
+def open_map(split_folder: Path, size: tuple[int, int] | None, channels: str, view: View | None = None) -> MemoryMap:
+    """The memory map of a split at `size` (height, width; None: that of the images), built if need be.
+
+    With a `view` it holds what a model with that view is trained on.
+    """
+    view = None if view is None or _is_plain(view) else view
+    fingerprint = fingerprint_of(split_folder, size, channels, view)
+    name = f"{channels}-{'own' if size is None else f'{size[0]}x{size[1]}'}{'' if view is None else '-view'}"
     places = [
         split_folder / ".cache",
         _user_cache() / hashlib.blake2b(str(split_folder.resolve()).encode()).hexdigest()[:16],
@@ -64,19 +70,27 @@ def open_map(split_folder: Path, size: tuple[int, int] | None, channels: str) ->
     writable = [place for place in places if _writable(place)]
     if not writable:
         raise UserError(f"no place to keep decoded images: neither {places[0]} nor {places[1]} can be written")
-    _build(split_folder, writable[0] / name, size, channels, fingerprint)
+    _build(split_folder, writable[0] / name, size, channels, view, fingerprint)
     built = _load(writable[0] / name, fingerprint)
     if built is None:
         raise UserError(f"the files of {split_folder} changed while they were being read: try again")
     return built
 
 
-def fingerprint_of(split_folder: Path, size: tuple[int, int] | None = None, channels: str = "rgb") -> str:
+def _is_plain(view: View) -> bool:
+    return not view.scale and view.stretch == "none" and view.gamma == 1
+
+
+def fingerprint_of(
+    split_folder: Path, size: tuple[int, int] | None = None, channels: str = "rgb", view: View | None = None
+) -> str:
     """A digest of all that the map depends on: every file's name, length and time, and how it is read."""
     images = split_folder / "images"
     if not images.is_dir():
         raise UserError(f"{split_folder} has no directory 'images': it is not a split of a data set")
     lines = [f"{CACHE_VERSION} {size} {channels}"]
+    if view is not None:
+        lines.append(f"{view.scale} {view.stretch} {view.low} {view.high} {view.gamma}")
     for path in [*list_images(images), split_folder / "annotations.json"]:
         if path.exists():
             stat = path.stat()
@@ -103,20 +117,33 @@ def _load(base: Path, fingerprint: str) -> MemoryMap | None:
     )
 
 
-def _build(split_folder: Path, base: Path, size: tuple[int, int] | None, channels: str, fingerprint: str) -> None:
+def _build(
+    split_folder: Path,
+    base: Path,
+    size: tuple[int, int] | None,
+    channels: str,
+    view: View | None,
+    fingerprint: str,
+) -> None:
     plan = _plan(split_folder)
+    if size is None and view is not None and view.scale:
+        raise UserError(f"the images of {split_folder} are to be seen in tiles: say of which size")
     size = size or _common_size(plan)
     pixels = Path(f"{base}-{fingerprint}.u8")
     temporary = pixels.with_name(f"{pixels.name}.{os.getpid()}.tmp")
     try:
-        good = _decode_all(plan, temporary, size, channels, log=base.parent / "log.jsonl")
-        known, more = (
-            (truth.empty(len(good)), [])
-            if plan.annotations is None
-            else truth.collect(
-                plan.annotations, [plan.entries[name] for name in good], split_folder / "annotations.json"
-            )
-        )
+        tiles = _decode_all(plan, temporary, size, channels, view, log=base.parent / "log.jsonl")
+        good, known, more = [tile.name for tile in tiles], truth.empty(len(tiles)), list[Problem]()
+        if view is not None and view.scale:
+            order = in_turns(tiles)
+            _reorder(temporary, (len(tiles), *size, 3), order)
+            tiles = [tiles[number] for number in order]
+            good = [f"{tile.name}@{tile.left},{tile.top}" for tile in tiles]
+        if plan.annotations is not None:
+            content, entries = plan.annotations, [plan.entries[name] for name in good if name in plan.entries]
+            if view is not None and view.scale:
+                content, entries = truth_in_tiles(plan.annotations, plan.entries, tiles, size)
+            known, more = truth.collect(content, entries, split_folder / "annotations.json")
         for old in base.parent.glob(f"{base.name}-*"):
             if old != temporary and not old.name.endswith(".tmp"):
                 old.unlink(missing_ok=True)
@@ -165,17 +192,26 @@ def _common_size(plan: _Plan) -> tuple[int, int]:
     return next(iter(sizes), (1, 1))
 
 
-def _decode_all(plan: _Plan, target: Path, size: tuple[int, int], channels: str, log: Path) -> list[str]:
-    """Write all usable images to `target`, one after the other, and return their names; note the others."""
-    good: list[str] = []
+def _decode_all(
+    plan: _Plan, target: Path, size: tuple[int, int], channels: str, view: View | None, log: Path
+) -> list[Tile]:
+    """Write all usable images to `target`, one after the other, and say what they are; note the others."""
+    good: list[Tile] = []
     order = slice(None) if channels == "rgb" else slice(None, None, -1)
 
-    def decode(name: str) -> NDArray[np.uint8] | Problem:
+    def decode(name: str) -> tuple[list[Tile], list[NDArray[np.uint8]]] | Problem:
         try:
-            image = read_image(plan.folder / name)
+            if view is None:
+                tiles, pictures = [Tile(name)], resize(read_image(plan.folder / name), *size)[None]
+            else:
+                photo = read_deep(plan.folder / name)
+                pictures, corners = for_training(photo, view, size, seeded(name))
+                own = photo.shape[0], photo.shape[1]
+                shown = scaled_size(*own, view.scale or 1)
+                tiles = [Tile(name, top, left, own, shown) for top, left in corners.tolist()]
         except BadImage as error:
             return Problem(name, str(error))
-        return np.ascontiguousarray(resize(image, *size)[..., order])
+        return tiles, [np.ascontiguousarray(picture[..., order]) for picture in pictures]
 
     what = f"decoding {plan.folder.parent.name}"
     with (
@@ -184,12 +220,12 @@ def _decode_all(plan: _Plan, target: Path, size: tuple[int, int], channels: str,
         logged_progress(what, len(plan.entries), log) as progress,
     ):
         for names in _chunks(list(plan.entries), 256):
-            for name, image in zip(names, threads.map(decode, names), strict=True):
-                if isinstance(image, Problem):
-                    plan.problems.append(image)
+            for made in threads.map(decode, names):
+                if isinstance(made, Problem):
+                    plan.problems.append(made)
                 else:
-                    file.write(image.tobytes())
-                    good.append(name)
+                    file.writelines(picture.tobytes() for picture in made[1])
+                    good += made[0]
             progress.advance(len(names))
         file.flush()
         os.fsync(file.fileno())
@@ -197,6 +233,20 @@ def _decode_all(plan: _Plan, target: Path, size: tuple[int, int], channels: str,
         listed = "".join(f"\n  {problem}" for problem in plan.problems[:20])
         raise UserError(f"no image in {plan.folder} can be used{listed or ': the directory is empty'}")
     return good
+
+
+def _reorder(pixels: Path, shape: tuple[int, ...], order: Sequence[int]) -> None:
+    """Put the images of a file (n, H, W, 3) into another order."""
+    before = np.memmap(pixels, np.uint8, mode="r", shape=shape)
+    after = pixels.with_name(f"{pixels.name}.turned")
+    try:
+        with after.open("wb") as file:
+            file.writelines(before[number].tobytes() for number in order)
+            file.flush()
+            os.fsync(file.fileno())
+        after.replace(pixels)
+    finally:
+        after.unlink(missing_ok=True)
 
 
 def _chunks(names: Sequence[str], length: int) -> list[Sequence[str]]:

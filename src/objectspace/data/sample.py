@@ -6,11 +6,9 @@ Boxes are in pixels, as `geometry/boxes.py` says.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from objectspace.geometry import rle
 from objectspace.geometry.boxes import Box
+from objectspace.io.images import Photo
 
 Attribute = str | float | int | list[float] | None
 
@@ -32,14 +30,14 @@ class TrueObject:
 
 @dataclass(frozen=True)
 class Sample:
-    """An image (H, W, 3) uint8 RGB, its objects, and what else is known about the picture as a whole.
+    """An image (H, W, 3), RGB in bytes or grey in words of 16 bit, its objects, and what else is known about it.
 
     `ground` is an optional label map of the parts that are no object, such as floor, wall and sky. Where images are to
     be distinct, two samples with the same `identity` are the same; it is the pixels, unless a source sets it.
     `ignored` are regions that count neither way: no objects, but drawn like some, such as a score or a crowd.
     """
 
-    image: NDArray[np.uint8]
+    image: Photo
     objects: tuple[TrueObject, ...] = ()
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     ground: Mapping[str, rle.RunLength] = field(default_factory=dict)

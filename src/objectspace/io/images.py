@@ -8,7 +8,8 @@ How the unusual kinds are read:
 - transparency: laid over white, as viewers, browsers and annotation tools show it; what lies hidden under transparent
   pixels is often garbage. `matte` chooses another grey, or None to take the colours as they are stored.
 - 16 bit grey: divided by 257, so that 65535 is white, for every file alike. Numbers of other kinds (32 bit, float) that
-  leave the range 0..65535 are stretched from the file's own minimum to its maximum, for want of a meaning.
+  leave the range 0..65535 are stretched from the file's own minimum to its maximum, for want of a meaning. Who asks for
+  `deep` pictures gets 16 bit words of such files, and bytes of all others; colours of 16 bit come as bytes anyway.
 - CMYK: converted; JPEGs in CMYK count as inverted, the way Adobe writes them.
 - EXIF orientation: applied.
 """
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,9 @@ _UPRIGHT = {
 }
 
 
+Photo = NDArray[np.uint8] | NDArray[np.uint16]  # (H, W, 3) at full depth
+
+
 class BadImage(Exception):  # noqa: N818 - it is the image that is bad; callers list it, it is no program error
     """A file that cannot be used as an image; the message is the reason, without the file's name."""
 
@@ -57,17 +61,29 @@ class BadImage(Exception):  # noqa: N818 - it is the image that is bad; callers 
 
 def read_image(source: Path | IO[bytes], matte: int | None = 255) -> NDArray[np.uint8]:
     """The image as RGB (H, W, 3), upright; raises `BadImage`."""
-    if isinstance(source, Path):
-        with _open(source) as file:
-            return _decode(file, matte)
-    return _decode(source, matte)
+    return _as_bytes(_read(source, matte, deep=False))
+
+
+def read_deep(source: Path | IO[bytes], matte: int | None = 255) -> Photo:
+    """As `read_image`, in 16 bit words where the file has more than bytes."""
+    return _read(source, matte, deep=True)
 
 
 def read_frames(path: Path, matte: int | None = 255) -> Iterator[tuple[int | None, NDArray[np.uint8]]]:
+    """As `read_deep_frames`, in bytes."""
+    for number, pixels in _frames(path, matte, deep=False):
+        yield number, _as_bytes(pixels)
+
+
+def read_deep_frames(path: Path, matte: int | None = 255) -> Iterator[tuple[int | None, Photo]]:
     """Every frame of an animation, or page of a TIFF, with its number from 0; of any other image the one, with None.
 
     Frames are decoded one at a time. `BadImage` is raised where it is met: the frames before it are good.
     """
+    return _frames(path, matte, deep=True)
+
+
+def _frames(path: Path, matte: int | None, deep: bool) -> Iterator[tuple[int | None, Photo]]:
     with _open(path) as file:
         with _explained():
             _check_content(file)
@@ -82,19 +98,19 @@ def read_frames(path: Path, matte: int | None = 255) -> Iterator[tuple[int | Non
                 except EOFError:
                     return
                 image.load()
-                pixels = _upright_rgb(image, matte)
+                pixels = _upright_rgb(image, matte, deep)
             yield number if moving else None, pixels
             if not moving:
                 return
             number += 1
 
 
-def from_pil(image: Image.Image, matte: int | None = 255) -> NDArray[np.uint8]:
+def from_pil(image: Image.Image, matte: int | None = 255, *, deep: bool = False) -> Photo:
     """An image that Pillow has opened, of any mode, as RGB (H, W, 3), upright; raises `BadImage`."""
     try:
         _check_size(*image.size)
         image.load()
-        return _upright_rgb(image, matte)
+        return _upright_rgb(image, matte, deep)
     except BadImage:
         raise
     except Exception as error:  # decoders meet foreign bytes with exceptions of every kind
@@ -173,13 +189,25 @@ def _open(path: Path) -> IO[bytes]:
         raise BadImage(f"cannot be opened: {error}") from error
 
 
-def _decode(file: IO[bytes], matte: int | None) -> NDArray[np.uint8]:
+def _read(source: Path | IO[bytes], matte: int | None, deep: bool) -> Photo:
+    if isinstance(source, Path):
+        with _open(source) as file:
+            return _decode(file, matte, deep)
+    return _decode(source, matte, deep)
+
+
+def _as_bytes(pixels: Photo) -> NDArray[np.uint8]:
+    assert pixels.dtype == np.uint8, "who does not ask for deep pictures gets bytes"
+    return pixels.astype(np.uint8, copy=False)
+
+
+def _decode(file: IO[bytes], matte: int | None, deep: bool) -> Photo:
     with _explained():
         _check_content(file)
         with Image.open(file, formats=_formats()) as image:
             _check_size(*image.size)
             image.load()
-            return _upright_rgb(image, matte)
+            return _upright_rgb(image, matte, deep)
 
 
 @contextmanager
@@ -231,16 +259,17 @@ def _orientation(image: Image.Image) -> int:
     return value if value in _UPRIGHT else 1
 
 
-def _upright_rgb(image: Image.Image, matte: int | None) -> NDArray[np.uint8]:
+def _upright_rgb(image: Image.Image, matte: int | None, deep: bool) -> Photo:
     turn = _UPRIGHT.get(_orientation(image))  # after loading: TIFFs are turned by then, and say so
-    return _to_rgb(image if turn is None else image.transpose(turn), matte)
+    return _to_rgb(image if turn is None else image.transpose(turn), matte, deep)
 
 
-def _to_rgb(image: Image.Image, matte: int | None) -> NDArray[np.uint8]:
+def _to_rgb(image: Image.Image, matte: int | None, deep: bool) -> Photo:
     """The pixels of a loaded image of any mode as (H, W, 3)."""
     if image.mode[0] in "IF":
-        grey = _to_bytes(np.asarray(image), is_float=image.mode == "F")
-        return np.repeat(grey[:, :, None], 3, axis=2)
+        grey = _narrowed(np.asarray(image), image.mode == "F", 65535 if deep else 255)
+        rgb: NDArray[Any] = np.repeat(grey[:, :, None], 3, axis=2)
+        return rgb
     try:
         if image.has_transparency_data:
             image = image.convert("RGBA")
@@ -251,16 +280,19 @@ def _to_rgb(image: Image.Image, matte: int | None) -> NDArray[np.uint8]:
         raise BadImage(f"has colours of a kind that is not supported ({image.mode})") from error
 
 
-def _to_bytes(values: NDArray[np.generic], is_float: bool) -> NDArray[np.uint8]:
-    """Numbers (H, W) wider than a byte as bytes; see the top of this file for the rule."""
+def _narrowed(values: NDArray[np.generic], is_float: bool, white: int) -> NDArray[Any]:
+    """Numbers (H, W) wider than a byte, from 0 to `white`, 255 or 65535; see the top of this file for the rule."""
+    if values.dtype == np.uint16 and white == 65535:
+        return values
     numbers = values.astype(np.float64)
     known = np.isfinite(numbers)
     low, high = (float(numbers[known].min()), float(numbers[known].max())) if known.any() else (0.0, 0.0)
     numbers = np.where(known, numbers, low)
     if low < 0 or high > 65535:
-        scaled = (numbers - low) * (255 / ((high - low) or 1))
+        scaled = (numbers - low) * (white / ((high - low) or 1))
     elif is_float and high <= 255:
-        scaled = numbers * (255 if high <= 1 else 1)
+        scaled = numbers * (white if high <= 1 else white // 255)
     else:
-        scaled = numbers / 257
-    return np.asarray(np.rint(scaled), np.uint8)
+        scaled = numbers / (65535 // white)
+    narrowed: NDArray[Any] = np.rint(scaled).astype(np.uint8 if white == 255 else np.uint16)
+    return narrowed

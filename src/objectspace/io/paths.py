@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace.errors import missing_extra
-from objectspace.io.images import SUFFIXES, BadImage, natural_key, read_frames
+from objectspace.io.images import SUFFIXES, BadImage, Photo, natural_key, read_deep_frames, read_frames
 
 VIDEO_SUFFIXES = frozenset({".avi", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".webm", ".wmv"})
 STANDARD_INPUT = "-"
@@ -52,6 +52,12 @@ class Source:
         if _suffix(self.path) in VIDEO_SUFFIXES:
             return _video_frames(self.path)
         return read_frames(Path(self.path))
+
+    def deep_frames(self) -> Iterator[tuple[int | None, Photo]]:
+        """As `frames`, in 16 bit words where the file has more than bytes."""
+        if _suffix(self.path) in VIDEO_SUFFIXES:
+            return _video_frames(self.path)
+        return read_deep_frames(Path(self.path))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ what is annealed comes in as a `Stage`, randomness from a generator. It gives a 
 image, and takes images apart into `Scene`s. Shapes: B images, C H W image.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
-from objectspace.config import Anneal, ModelConfig, Stage
+from objectspace.config import Anneal, ModelConfig, Stage, View
 from objectspace.errors import UserError
 from objectspace.scene import Scene
 
@@ -90,6 +91,15 @@ class SceneModel(nn.Module, ABC):
 
     def after_step(self, terms: Mapping[str, float]) -> None:
         """Take note of a training step's terms, averaged over all images; for objectives that adapt, in buffers."""
+
+    def seeing(self, view: View | None = None) -> Self:
+        """The same model, its weights shared, for pictures that are to reach it in another way.
+
+        By default it takes them as they are, as in training, where the data set has done what the view says.
+        """
+        other = copy.copy(self)
+        other.config = self.config.model_copy(update={"view": view or View()})
+        return other
 
     @abstractmethod
     def forward(

@@ -1,7 +1,7 @@
 """Images as users have them, for models that want tensors of one size.
 
-Reads PIL images, file paths, uint8 or float arrays (H, W, 3) or (H, W), and tensors (3, H, W); gives float tensors in
-[0, 1], RGB, resized to the model's size as training images are. Shapes: B images, H W image.
+Reads PIL images, file paths, uint8, uint16 or float arrays (H, W, 3) or (H, W), and tensors (3, H, W); gives float
+tensors in [0, 1], RGB, stretched and resized to the model's size as training images are. Shapes: B images, H W image.
 """
 
 import os
@@ -13,12 +13,17 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from objectspace.config import View
 from objectspace.errors import UserError
-from objectspace.io.images import BadImage, from_pil, read_image, resize
+from objectspace.io.images import BadImage, Photo, from_pil, read_deep, read_image, resize
+from objectspace.io.view import stretched, to_bytes
 from objectspace.models.base import Input
+
+PLAIN = View()
 
 
 @dataclass(frozen=True)
@@ -53,10 +58,14 @@ def as_list(images: Input | Sequence[Input]) -> list[Input]:
     return list(images)
 
 
-def prepare(image: Input, size: tuple[int, int], number: int = 0) -> Prepared:
-    """One image as the model wants it; `number` names it in errors."""
+def prepare(image: Input, size: tuple[int, int], number: int = 0, view: View = PLAIN) -> Prepared:
+    """One image as the model wants it; `number` names it in errors. The photo is as the view stretches it."""
     if isinstance(image, (Image.Image, str, PathLike)):
-        image = _read(image, number)
+        image = _read(image, number, view.stretches)
+    if view.stretches:
+        image = stretched(_deep(image, number), view)
+    elif isinstance(image, np.ndarray) and image.dtype == np.uint16:
+        image = to_bytes(image)
     pixels = _from_array(image, number) if isinstance(image, np.ndarray) else _from_tensor(image, number)
     height, width = pixels.shape[1:]
     if height < 1 or width < 1:
@@ -69,24 +78,47 @@ def prepare(image: Input, size: tuple[int, int], number: int = 0) -> Prepared:
     return Prepared(_to_floats(resized.permute(2, 0, 1)).to(photo.device), photo)
 
 
-def _read(image: Image.Image | str | PathLike[str], number: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def photo_of(image: Input, number: int, view: View) -> NDArray[np.uint8]:
+    """An image of any kind as bytes (H, W, 3), at its own size, stretched as the view says."""
+    if isinstance(image, (Image.Image, str, PathLike)):
+        image = _read(image, number, view.stretches)
+    return stretched(_deep(image, number), view)
+
+
+def _deep(image: Input, number: int) -> Photo:
+    """Pixels of any kind as bytes, or as words where they are deeper: (H, W, 3)."""
+    if isinstance(image, np.ndarray) and image.dtype == np.uint16:
+        return _of_three(image, number).astype(np.uint16, copy=False)
+    pixels = _from_array(image, number) if isinstance(image, np.ndarray) else _from_tensor(image, number)
+    values: NDArray[Any] = pixels.permute(1, 2, 0).cpu().numpy()
+    return values if values.dtype == np.uint8 else np.rint(values.astype(np.float64) * 65535).astype(np.uint16)
+
+
+def _read(image: Image.Image | str | PathLike[str], number: int, deep: bool) -> Photo:
     """A PIL image or a file as RGB (H, W, 3), whatever its mode; see `objectspace.io.images`."""
     try:
-        return from_pil(image) if isinstance(image, Image.Image) else read_image(Path(image))
+        if isinstance(image, Image.Image):
+            return from_pil(image, deep=deep)
+        return read_deep(Path(image)) if deep else read_image(Path(image))
     except BadImage as error:
         name = f"image {number}" if isinstance(image, Image.Image) else f"the image {os.fspath(image)}"
         raise UserError(f"cannot use {name}: it {error}") from error
 
 
-def _from_array(array: np.ndarray[Any, Any], number: int) -> Tensor:
+def _from_array(array: NDArray[Any], number: int) -> Tensor:
+    array = _of_three(array, number)
+    return _checked(torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1))), number)
+
+
+def _of_three(array: NDArray[Any], number: int) -> NDArray[Any]:
+    """An array (H, W) or (H, W, 3) with its three channels."""
     if array.ndim == 2:
         array = np.repeat(array[:, :, None], 3, axis=2)
     if array.ndim != 3 or array.shape[2] != 3:
         raise UserError(
             f"image {number} is an array of shape {array.shape}: give (height, width, 3) or (height, width)"
         )
-    pixels = torch.from_numpy(np.ascontiguousarray(array.transpose(2, 0, 1)))
-    return _checked(pixels, number)
+    return array
 
 
 def _from_tensor(tensor: Any, number: int) -> Tensor:

@@ -18,7 +18,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from objectspace.config.base import Positive, Section, Whole
+from objectspace.config.base import Positive, Whole
+from objectspace.config.section import Section
 
 Steps = Annotated[int, Field(ge=0)]
 

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, SerializeAsAny, model_validator
 
 from objectspace.config.anneal import Anneal
-from objectspace.config.base import Annealed, ModelConfig, Positive, Section, Whole, fill_in
+from objectspace.config.base import Annealed, ModelConfig, Positive, Whole, fill_in
+from objectspace.config.section import Section
 from objectspace.models.parts.settings import GridConfig
 from objectspace.models.space import SpaceConfig
 from objectspace.ops.schedules import Schedule

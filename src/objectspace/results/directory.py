@@ -12,7 +12,7 @@ import io
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import chain
@@ -23,9 +23,10 @@ from PIL import Image
 
 from objectspace.errors import UserError
 from objectspace.io.files import shown, write_atomically
-from objectspace.io.images import BadImage, read_image
+from objectspace.io.images import BadImage, read_deep, read_image
 from objectspace.io.paths import Nothing, Source
 from objectspace.io.progress import Progress
+from objectspace.io.view import stretched
 from objectspace.models.base import SceneModel
 from objectspace.models.parts.grid import GridModel
 from objectspace.results.journal import Journal
@@ -55,7 +56,7 @@ class Frame:
     source: Source
     stamp: str
     number: int | None
-    pixels: Picture
+    pixels: Picture  # their brightness as the model sees it
 
 
 @dataclass
@@ -81,6 +82,9 @@ class ResultsDirectory(ABC):
     def __init__(self, out: Path, model: SceneModel, name: str, options: DecomposeOptions) -> None:
         self.out, self.model, self.name, self.options = out, model, name, options
         self.weights = fingerprint(model)
+        self.view = model.config.view
+        if self.view.stretches:  # which is done here, once, so that all that is drawn shows what the model saw
+            self.model = model.seeing(self.view.without_stretch)
         if options.price is not None and not isinstance(model, GridModel):
             raise UserError(f"--price is for models of cells, and a {model.config.kind} has none: leave it out")
         if options.labels is not None:
@@ -139,7 +143,7 @@ class ResultsDirectory(ABC):
             stamp = source.stamp()
             if not journal.is_finished(source.key, stamp) and not waiting.holds(source):
                 try:
-                    for number, pixels in source.frames():
+                    for number, pixels in self._frames(source):
                         if not journal.has_frame(source.key, number, stamp):
                             waiting.frames.append(Frame(source, stamp, number, pixels))
                         if waiting.is_full(self.options.batch):
@@ -149,6 +153,14 @@ class ResultsDirectory(ABC):
                     self._skip(journal, source.path, error.reason)
             progress.advance()
         self._finish(journal, waiting)
+
+    def _frames(self, source: Source) -> Iterator[tuple[int | None, Picture]]:
+        """The images in a file as the model sees their brightness."""
+        if not self.view.stretches:
+            yield from source.frames()
+            return
+        for number, photo in source.deep_frames():
+            yield number, stretched(photo, self.view)
 
     def _skip(self, journal: Journal, path: str, reason: str) -> None:
         if self.options.strict:
@@ -195,7 +207,10 @@ class ResultsDirectory(ABC):
     def image_of(self, record: Record, say: Callable[[str], None], where: str) -> Picture | None:
         """The image that a record is about; if it is gone since, says that it will be missing in the file `where`."""
         try:
-            return read_image(Path(record.key) if record.frame is None else self._frame_file(record.name))
+            if record.frame is not None:
+                return read_image(self._frame_file(record.name))  # written as the model saw it
+            path = Path(record.key)
+            return stretched(read_deep(path), self.view) if self.view.stretches else read_image(path)
         except BadImage as error:
             say(f"not in {where}: {record.file_name}: {error.reason}")
             return None
@@ -212,7 +227,8 @@ def is_full(sizes: Iterable[tuple[int, ...]], batch: int) -> bool:
 
 def fingerprint(model: SceneModel) -> str:
     """The same for models that do the same: of the config and all weights."""
-    digest = blake2b(f"{model.config.model_dump_json()} {model.final}".encode(), digest_size=6)
+    plain = {"view"} if model.config.view.is_plain else set[str]()  # which once could not be said
+    digest = blake2b(f"{model.config.model_dump_json(exclude=plain)} {model.final}".encode(), digest_size=6)
     for name, values in model.state_dict().items():
         digest.update(name.encode())
         digest.update(values.detach().cpu().contiguous().numpy().tobytes())

@@ -79,15 +79,15 @@ def _open_data_in_turn(fabric: Fabric, recipe: Recipe, options: RunOptions, say:
 
 def _open_data(recipe: Recipe, options: RunOptions, say: Say) -> tuple[Dataset, Dataset]:
     """The training images, and those that the run is validated on: val, or test, or else the training images."""
-    splits = splits_of(options.data)
-    train_set = Dataset(options.data, "train", recipe.model.image_size, recipe.model.channels)
+    splits, size = splits_of(options.data), recipe.model.image_size
+    train_set = Dataset(options.data, "train", size, recipe.model.channels, recipe.model.view)
     for problem in train_set.problems:
         say(f"left out: {problem}")
     other = next((split for split in ("val", "test") if split in splits), None)
     if other is None:
         say("there is no split val or test: the run is measured on training images")
     # In RGB whatever the model reads: `decompose` swaps channels itself.
-    return train_set, Dataset(options.data, other or "train", recipe.model.image_size)
+    return train_set, Dataset(options.data, other or "train", size, view=recipe.model.view)
 
 
 def _start(

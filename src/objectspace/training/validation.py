@@ -45,8 +45,9 @@ def _validate(
     start.objective.eval()
     numbers = range(min(start.recipe.training.validate_images, len(start.held_out)))
     images = [start.held_out.images[number] for number in numbers]
-    scenes = start.model.decompose_understood(images)
-    published = start.model.decompose_published(images)
+    model = start.model.seeing()  # the data set has them as the model is to see them
+    scenes = model.decompose_understood(images)
+    published = model.decompose_published(images)
     start.objective.train()
     measures, seen = measure(scenes, start.held_out, published), vitals(scenes)
     log.write(state.step, measures | {"coverage": seen.coverage, "duplicates": seen.duplicates})

@@ -24,7 +24,7 @@ from objectspace.data.sample import Problem, Sample, TrueObject
 from objectspace.errors import UserError
 from objectspace.geometry import rle
 from objectspace.io.files import Json, read_json
-from objectspace.io.images import BadImage, read_image
+from objectspace.io.images import BadImage, read_deep
 
 _NAMES = ("annotations.json", "_annotations.coco.json", "instances.json", "labels.json", "result.json")
 _IMAGE_KEYS = frozenset(
@@ -52,7 +52,7 @@ class Coco(FileConverter):
     def load(self, entry: Entry) -> list[Sample | Problem]:
         record, annotations, categories = entry.truth
         try:
-            image = read_image(entry.path)
+            image = read_deep(entry.path)
         except BadImage as error:
             return [Problem(entry.name, error.reason)]
         height, width = image.shape[:2]

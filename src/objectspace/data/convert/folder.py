@@ -8,7 +8,7 @@ from objectspace.data.convert.base import split_directories
 from objectspace.data.convert.files import Entry, FileConverter, Listing
 from objectspace.data.sample import Problem, Sample
 from objectspace.errors import UserError
-from objectspace.io.images import SUFFIXES, BadImage, list_images, read_image
+from objectspace.io.images import SUFFIXES, BadImage, list_images, read_deep
 
 
 class Folder(FileConverter):
@@ -41,6 +41,6 @@ class Folder(FileConverter):
 
     def load(self, entry: Entry) -> list[Sample | Problem]:
         try:
-            return [Sample(read_image(entry.path), attributes={"source": entry.name})]
+            return [Sample(read_deep(entry.path), attributes={"source": entry.name})]
         except BadImage as error:
             return [Problem(entry.name, error.reason)]

@@ -72,7 +72,7 @@ class MixtureModel(SceneModel):
         with evaluating(self):
             for start in range(0, len(inputs), batch):
                 prepared = [
-                    prepare(image, self.config.image_size, start + number)
+                    prepare(image, self.config.image_size, start + number, self.config.view)
                     for number, image in enumerate(inputs[start : start + batch])
                 ]
                 stacked = swap(self.config, torch.stack([item.image for item in prepared]).to(like))

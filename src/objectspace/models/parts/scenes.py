@@ -49,7 +49,7 @@ def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted,
     with evaluating(model):
         for start in range(0, len(inputs), batch):
             prepared = [
-                prepare(image, model.config.image_size, start + number)
+                prepare(image, model.config.image_size, start + number, model.config.view)
                 for number, image in enumerate(inputs[start : start + batch])
             ]
             found = find(model, prepared, wanted)
