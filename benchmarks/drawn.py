@@ -96,7 +96,8 @@ SETS: dict[str, Callable[[np.random.Generator], Drawn]] = {"cells": cells, "disc
 def draw(name: str, out: Path, count: int, seed: int) -> None:
     """Write OUT/images/*.png and OUT/annotations.json."""
     (out / "images").mkdir(parents=True, exist_ok=True)
-    images, annotations = [], []
+    images = list[dict[str, object]]()
+    annotations = list[dict[str, object]]()
     names = ["cell"] if name == "cells" else list(COLOURS)
     for number in range(count):
         picture, found = SETS[name](np.random.default_rng((seed, number)))

@@ -10,18 +10,19 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
 import objectspace
-from objectspace.evaluation.boxes import count_errors
+from objectspace.evaluation.boxes import Floats, count_errors
 from objectspace.evaluation.detection import detection
 from objectspace.geometry.boxes import from_coco_box
 from objectspace.io.files import read_json
 from objectspace.io.images import read_image
 from objectspace.reports.pictures import Tile, sheet, with_boxes
-from objectspace.scene import Object, Scene
+from objectspace.scene import Object, Picture, Scene
 
 
 def main() -> None:
@@ -38,10 +39,12 @@ def main() -> None:
     images = annotations["images"]
     if arguments.limit:
         images = [images[int(number)] for number in np.linspace(0, len(images) - 1, arguments.limit)]
-    by_image: dict[object, list[dict[str, object]]] = {}
+    by_image: dict[object, list[dict[str, Any]]] = {}
     for annotation in annotations["annotations"]:
         by_image.setdefault(annotation["image_id"], []).append(annotation)
-    predictions, truths, categories, tiles, seconds, nobody = [], [], [], [], 0.0, []
+    predictions, truths = list[tuple[Floats, Floats]](), list[Floats]()
+    categories, nobody, seconds = list[list[str]](), list[float](), 0.0
+    tiles = list[tuple[Picture, Scene, Floats]]()
     for number, entry in enumerate(images):
         path = arguments.data / "images" / Path(entry["file_name"]).name
         begun = time.perf_counter()
@@ -49,7 +52,7 @@ def main() -> None:
         seconds += time.perf_counter() - begun
         mine = by_image.get(entry["id"], [])
         predictions.append((scene.boxes, scene.scores))
-        truths.append(np.array([from_coco_box(each["bbox"]) for each in mine], float).reshape(-1, 4))  # type: ignore[arg-type]
+        truths.append(np.array([from_coco_box(each["bbox"]) for each in mine], np.float64).reshape(-1, 4))
         categories.append([names[each["category_id"]] for each in mine])
         nobody.append(scene.unexplained_share or 0.0)
         if arguments.sheet and number % max(1, len(images) // 8) == 0 and len(tiles) < 16:
@@ -78,8 +81,8 @@ def main() -> None:
         Image.fromarray(sheet([*top[:4], *below[:4], *top[4:], *below[4:]], 4)).save(arguments.sheet)
 
 
-def _true(scene: Scene, boxes: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Scene:
-    return Scene(scene.height, scene.width, tuple(Object(tuple(box), tuple(box)) for box in boxes))
+def _true(scene: Scene, boxes: Floats) -> Scene:
+    return Scene(scene.height, scene.width, tuple(Object(tuple(box), tuple(box)) for box in boxes.tolist()))
 
 
 if __name__ == "__main__":

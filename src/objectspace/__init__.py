@@ -78,8 +78,9 @@ def train(
     """Train a model on a data set, as `objectspace train` does; the weights are then in `out`/model, for `load`.
 
     `recipe` is a recipe's name, a .toml file or a recipe in memory, or "auto": then `data` may be a folder of pictures,
-    everything is chosen by looking at them, and the summary has a `verdict`. `changes` are like `training.seed=3`. Gives the
-    summary, which is also in `out`/summary.json: `ended` says how it went, `failed_starts` what went wrong before.
+    everything is chosen by looking at them, and the summary has a `verdict`; `restarts` are not for it. `changes` are
+    like `training.seed=3`. Gives the summary, which is also in `out`/summary.json: `ended` says how it went,
+    `failed_starts` what went wrong before.
     """
     if recipe == "auto":
         from objectspace.auto.run import AutoOptions

@@ -150,7 +150,7 @@ def one_colour(picture: Floats) -> Floats:
         if not near.any():
             break
         colour = pixels[near].mean(0)
-    return colour.reshape(1, 1, 3)
+    return np.asarray(colour.reshape(1, 1, 3))
 
 
 def plane(picture: Floats) -> Floats:
@@ -180,7 +180,7 @@ def several_colours(picture: Floats) -> Floats:
         if left.mean() < MOST_AREA / 4:
             break
     distances = np.stack([np.abs(picture - colour).max(2) for colour in colours])
-    return np.stack(colours)[distances.argmin(0)]
+    return np.asarray(np.stack(colours)[distances.argmin(0)])
 
 
 def _large(left: Mask) -> Mask:
@@ -213,7 +213,7 @@ def _surface(picture: Floats, degree: int) -> Floats:
         weight = np.exp(-0.5 * (distance / near) ** 2)[:, None]
         solution = np.linalg.lstsq(basis * weight, pixels * weight, rcond=None)[0]
         values = basis @ solution
-    return (terms @ solution).reshape(height, width, 3)
+    return np.asarray((terms @ solution).reshape(height, width, 3))
 
 
 FITS: dict[str, Callable[[Floats], Floats]] = {

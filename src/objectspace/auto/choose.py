@@ -93,7 +93,7 @@ def share_of_picture(seen: Look, image: Table) -> float:
     if not image.get("view", {}).get("scale", 0.0):
         return 1.0
     (width, height), scale = seen.sizes[0][:2], image["view"]["scale"]
-    return min(1.0, image["image_size"][0] * image["image_size"][1] / (width * height * scale**2))
+    return float(min(1.0, image["image_size"][0] * image["image_size"][1] / (width * height * scale**2)))
 
 
 def background(name: str) -> Table:

@@ -19,6 +19,7 @@ from objectspace.io.view import View, stretched
 LOOKED_AT = 32  # pictures, at most
 COMMON = 224  # pixels of the longer side
 TINY = 7.0  # pixels: regions that are smaller at that size are looked at closer ...
+TRIED = 4  # parts of each picture, of which the liveliest is taken
 CLOSER = 14.0  # ... so that they have about so many
 
 
@@ -74,9 +75,9 @@ def _parts(photos: Sequence[Photo], view: View, scale: float) -> tuple[Floats, f
     generator, parts = np.random.default_rng(0), []
     height, width = photos[0].shape[:2]
     side = min(round(COMMON / scale), height, width)
-    for photo in photos:
+    for photo in (each for each in photos if each.shape[:2] == (height, width)):
         shown = stretched(photo, view)
-        corners = [(generator.integers(0, height - side + 1), generator.integers(0, width - side + 1)) for _ in range(4)]
+        corners = generator.integers(0, (height - side + 1, width - side + 1), (TRIED, 2))
         crops = [shown[top : top + side, left : left + side] for top, left in corners]
         liveliest = max(crops, key=lambda each: float(each[::4, ::4].std()))
         parts.append(resize(np.ascontiguousarray(liveliest), COMMON, COMMON))

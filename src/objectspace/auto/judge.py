@@ -63,10 +63,8 @@ class Verdict:
         return asdict(self)
 
 
-def measure(
-    scenes: Sequence[Scene], earlier: Sequence[Scene] | None, regions: Sequence[int], budget: int
-) -> Measures:
-    """Measure scenes; `earlier` are of the same images by the checkpoint before, `regions` an image's number of them."""
+def measure(scenes: Sequence[Scene], earlier: Sequence[Scene] | None, regions: Sequence[int], budget: int) -> Measures:
+    """Measure scenes; `earlier` are of the same images by the checkpoint before, `regions` are numbers of regions."""
     objects = [item for scene in scenes for item in scene.objects]
     counts = np.array([len(scene.objects) for scene in scenes])
     nobody = float(np.mean([scene.unexplained_share or 0.0 for scene in scenes]))

@@ -20,7 +20,7 @@ GREY = 3  # channels that differ by no more, of 255, are grey
 NEAR = 0.06  # a pixel so near to the median of all pictures shows what that does
 FIXED = 0.75  # share of such pixels, and so much more than each picture's own colour explains, for a fixed camera ...
 BEYOND = 0.1
-FOLLOWS = 0.6  # neighbours in order differ by so much less than any two pictures: successive frames
+FOLLOWS = 0.5  # neighbours in order differ by so much less than any two pictures: successive frames
 UNLIKE = 2.5  # times as wide a range in well exposed pictures as in others: each needs a stretch of its own
 NARROW = 0.6  # of the full range, used by all pictures together: all need one
 DARK = 0.15  # half of the pixels are darker: the dark is to be seen better
@@ -124,7 +124,7 @@ def _successive(small: Sequence[NDArray[np.uint8]]) -> bool:
 
 
 def _noise(picture: Photo) -> float:
-    """The stdev of what changes from pixel to pixel, robustly: of second differences each way, which slopes have not."""
+    """The stdev of what changes from pixel to pixel, robustly: from second differences, which slopes have not."""
     crop = picture[: 2 * (min(picture.shape[0], 1024) // 2), : 2 * (min(picture.shape[1], 1024) // 2), 1]
     values = crop.astype(np.float32) / np.iinfo(picture.dtype).max
     if min(values.shape) < 3:

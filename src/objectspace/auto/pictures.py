@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from objectspace.data.convert.base import ConvertOptions
 from objectspace.data.sample import Problem
 from objectspace.errors import UserError
-from objectspace.io.images import BadImage, list_images, read_image
+from objectspace.io.images import BadImage, Photo, list_images, read_deep
 
-Picture = NDArray[np.uint8]  # (H, W, 3) RGB
 LEAST = 8  # pictures without which there is nothing to learn from
 HELD_OUT = 0.1  # of the pictures, where the data set does not say
 SAMPLE = 160  # pictures that are looked at, at most ...
@@ -32,7 +30,7 @@ class Sample:
     """Some of the pictures, in their order, spread over all of them."""
 
     paths: tuple[Path, ...]
-    pictures: tuple[Picture, ...]
+    pictures: tuple[Photo, ...]  # at full depth
     problems: tuple[Problem, ...]
 
 
@@ -59,8 +57,8 @@ def find(data: Path) -> Files:
         train, held_out = tuple(path for path in train if path not in held), tuple(sorted(held))
     if len(train) + len(held_out) < LEAST:
         raise UserError(
-            f"{data} holds {len(train) + len(held_out)} pictures: at least {LEAST} are needed to learn what they share, "
-            "and a few hundred to learn it well"
+            f"{data} holds {len(train) + len(held_out)} pictures: at least {LEAST} are needed to learn what they "
+            "share, and a few hundred to learn it well"
         )
     return Files(data, train, held_out)
 
@@ -68,11 +66,11 @@ def find(data: Path) -> Files:
 def sample(files: Files, most: int = SAMPLE) -> Sample:
     """Read some of the training pictures; what cannot be read is listed, and too few that can are refused."""
     numbers = np.unique(np.linspace(0, len(files.train) - 1, min(most, len(files.train))).astype(int))
-    paths, pictures, problems, room = list[Path](), list[Picture](), list[Problem](), PIXELS
+    paths, pictures, problems, room = list[Path](), list[Photo](), list[Problem](), PIXELS
     for number in np.random.default_rng(0).permutation(numbers):
         path = files.train[number]
         try:
-            picture = read_image(path)
+            picture = read_deep(path)
         except BadImage as error:
             problems.append(Problem(path.relative_to(files.root).as_posix(), error.reason))
             continue
@@ -85,6 +83,4 @@ def sample(files: Files, most: int = SAMPLE) -> Sample:
         listed = "".join(f"\n  {problem}" for problem in problems[:10])
         raise UserError(f"only {len(pictures)} pictures of {files.root} can be read:{listed}")
     order = sorted(range(len(paths)), key=lambda each: files.train.index(paths[each]))
-    return Sample(
-        tuple(paths[each] for each in order), tuple(pictures[each] for each in order), tuple(problems)
-    )
+    return Sample(tuple(paths[each] for each in order), tuple(pictures[each] for each in order), tuple(problems))

@@ -26,6 +26,7 @@ from objectspace.config import View
 from objectspace.data.dataset import Dataset
 from objectspace.geometry.regions import Region
 from objectspace.models import create
+from objectspace.models.parts.settings import SpaceBackgroundConfig
 from objectspace.models.space import SpaceConfig
 from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
@@ -36,7 +37,7 @@ from objectspace.training.rungs import Result, Rung, rungs
 
 WHERE = "the choice of train auto"  # what errors call the recipe
 RUNG_STEPS, LEAST_STEPS = 80, 20  # of each background that is tried, with time enough and without
-ENOUGH_SECONDS = 900.0  # time enough
+ENOUGH_SECONDS = 1800.0  # time enough
 ABOVE = 1  # backgrounds that are tried beyond the guessed one
 TIMED = 2  # steps of each phase
 RUNG_IMAGES = 64  # held-out images that it is measured on
@@ -96,7 +97,7 @@ def make(data: Path, run: Path, seconds: float, changes: Sequence[str], say: Say
         Dataset(run / "data", split, recipe.model.image_size, view=recipe.model.view) for split in ("train", "val")
     )
     if _says(changes, "model.background.", "training.ladder"):
-        background, result = choose.kind_of(recipe.model.background), None
+        background, result = choose.kind_of(_background(recipe)), None
     else:
         background, result = _climb(run, recipe, guessed, (train_set, held_out), seconds, say)
     left = _leftover(result, held_out, guessed)
@@ -203,21 +204,25 @@ def _climb(
     training = recipe.training.model_copy(update={"ladder": few})
     recipe = recipe.model_copy(update={"training": training})
     settled, results = climbed(run, recipe, *data, say, ladder=_some_rungs(recipe, guessed, len(data[0])))
-    return choose.kind_of(settled.model.background), best_of(results)
+    return choose.kind_of(_background(settled)), best_of(results)
 
 
 def _some_rungs(recipe: Recipe, guessed: Guess, images: int) -> list[Rung]:
     """The guessed rung, the next above it, and the cheap ones below: one colour, a plane."""
-    assert isinstance(recipe.model, SpaceConfig)
     ladder = [
         rung
-        for rung in rungs(recipe.model.background, images)
+        for rung in rungs(_background(recipe), images)
         if not rung.background.stills or guessed.left.name == "one still"
     ]
     wanted = choose.background(guessed.left.name)
     at = next((n for n, rung in enumerate(ladder) if choose.kind_of(rung.background) == wanted), 0)
     cheap = [rung for rung in ladder[:at] if rung.background.flat or rung.background.plane]
     return cheap + ladder[at : at + 1 + ABOVE]
+
+
+def _background(recipe: Recipe) -> SpaceBackgroundConfig:
+    assert isinstance(recipe.model, SpaceConfig)
+    return recipe.model.background
 
 
 def _leftover(result: Result | None, held_out: Dataset, guessed: Guess) -> Leftover:

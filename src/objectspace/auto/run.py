@@ -8,7 +8,6 @@ All else is an ordinary run (`training/loop.py`), which goes on with `resume` an
 """
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any

@@ -31,7 +31,7 @@ class Sizes:
     regions: int  # that all this is from
 
 
-def measure(regions: Sequence[Sequence[Region]], shape: tuple[int, int]) -> Sizes | None:
+def measure(regions: Sequence[Sequence[Region]], shape: Sequence[int]) -> Sizes | None:
     """The sizes of regions, a list of them for each picture (H, W); None where there are too few to say anything.
 
     What the rim cuts off counts as an object and tells no size.
@@ -57,7 +57,7 @@ def measure(regions: Sequence[Sequence[Region]], shape: tuple[int, int]) -> Size
     )
 
 
-def _cut(region: Region, shape: tuple[int, int]) -> bool:
+def _cut(region: Region, shape: Sequence[int]) -> bool:
     x0, y0, x1, y1 = region.box
     return x0 <= 0 or y0 <= 0 or x1 >= shape[1] or y1 >= shape[0]
 

@@ -19,7 +19,7 @@ TIME_TO_SPEAK = 2.0  # seconds: torchrun ends all processes when one has left, a
 def train(
     recipe: Annotated[
         str,
-        typer.Argument(help="A recipe's name, or a .toml file; see `objectspace recipes`. auto: chosen by the pictures."),
+        typer.Argument(help="A recipe's name, or a .toml file: see `objectspace recipes`. auto: by the pictures."),
     ],
     data: Annotated[Path, typer.Option(help="The data set; for auto also a folder of pictures.")],
     out: Annotated[Path, typer.Option(help="The run's directory.")],
@@ -74,7 +74,7 @@ def _train_auto(
 
     if not defaults:
         raise UserError(
-            "train auto takes --minutes, --set, --resume and --explain: for more processes, another device or restarts, "
+            "train auto takes --minutes, --set, --resume and --explain; for more processes, another device or restarts "
             "take a recipe"
         )
     summary = train_auto(AutoOptions(data, out, minutes, tuple(changes), resume, explain), _say)
