@@ -33,8 +33,9 @@ def measure_model(
     from objectspace.evaluation.evaluate import evaluate
     from objectspace.evaluation.stillness import still_categories
 
-    if rule == "published" and not model.config.cells:
-        raise UserError("the published rule counts cells, and this model has none: leave it out")
+    by_cells = model.config.cells > 0 and not model.config.view.scale  # the published rule knows no tiles
+    if rule == "published" and not by_cells:
+        raise UserError("the published rule counts cells of whole images, and this model has none: leave it out")
     _check_categories(without, dataset)
     if dataset.view is not None:  # whose brightness is stretched already, and which may be tiles already
         model = model.seeing(None if dataset.view.scale else model.config.view.without_stretch)
@@ -42,7 +43,7 @@ def measure_model(
     still = still_categories(dataset) if moving else None
     with Progress(f"evaluating {dataset.split}", len(indices)) as progress:
         ours = _scenes(model.decompose, dataset, len(indices)) if rule == "ours" else None
-        cells = _scenes(model.decompose_published, dataset, len(indices)) if model.config.cells else None
+        cells = _scenes(model.decompose_published, dataset, len(indices)) if by_cells else None
         if ours is not None:
             ours = _counted(ours, progress)
         elif cells is not None:

@@ -8,9 +8,9 @@ import base64
 import io
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,27 @@ from PIL import Image
 from objectspace.errors import UserError
 from objectspace.geometry import rle
 from objectspace.geometry.boxes import Box as Box  # noqa: PLC0414 - a scene is made of them
+from objectspace.geometry.window import Window
 
 Picture = NDArray[np.uint8]  # (H, W, 3) RGB
 SCENE_FORMAT = 1
+
+
+class _WindowedMask:
+    """A field that takes a mask (H, W) or a `Window` of one, keeps the window, and gives the whole mask when read."""
+
+    @overload
+    def __get__(self, item: None, kind: type) -> None: ...
+    @overload
+    def __get__(self, item: object, kind: type) -> rle.Mask | None: ...
+    def __get__(self, item: object | None, kind: type) -> rle.Mask | None:
+        window = None if item is None else item.__dict__.get("window")
+        return None if window is None else window.whole
+
+    def __set__(self, item: object, mask: rle.Mask | Window | None) -> None:
+        if mask is not None and not isinstance(mask, Window):
+            mask = Window.of(_checked_array("mask", mask, np.bool_, dimensions=2))
+        item.__dict__["window"] = mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +61,7 @@ class Object:
     score: float = 1.0
     depth: float = 0.0
     what: NDArray[np.float32] | None = None
-    mask: rle.Mask | None = None  # (H, W), visible pixels
+    mask: _WindowedMask = _WindowedMask()  # (H, W), visible pixels, or None; made of `window` when it is read
     crop: Picture | None = None  # (h, w, 3)
     label: str | None = None
     whole_box: Box | None = None
@@ -58,8 +76,21 @@ class Object:
             if getattr(self, name) is not None or name != "evidence":
                 object.__setattr__(self, name, _checked_number(name, getattr(self, name)))
         _freeze(self, "what", np.float32, dimensions=1)
-        _freeze(self, "mask", np.bool_, dimensions=2)
         _freeze(self, "crop", np.uint8, dimensions=3)
+
+    @property
+    def window(self) -> Window | None:
+        """The part of the image that holds the mask: all that is kept of it. None: there is no mask."""
+        window: Window | None = self.__dict__["window"]
+        return window
+
+    def changed(self, **values: Any) -> "Object":
+        """The object with some fields changed, as `dataclasses.replace` does it, which would make the whole mask."""
+        return Object(
+            **{field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("mask", *values)}
+            | {"mask": self.window}
+            | values
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,13 +145,14 @@ class Scene:
         _freeze(self, "foreground", np.uint8, dimensions=3)
         _freeze(self, "alpha", np.uint8, dimensions=2)
         _freeze(self, "unexplained", np.bool_, dimensions=2)
-        for array in self._full_size():
-            if array is not None and array.shape[:2] != (self.height, self.width):
-                raise ValueError(f"an array of {array.shape[:2]} does not fit a scene of {(self.height, self.width)}")
+        sizes = [array.shape[:2] for array in self._full_size() if array is not None]
+        sizes += [item.window.size for item in self.objects if item.window is not None]
+        for size in sizes:
+            if size != (self.height, self.width):
+                raise ValueError(f"an array of {size} does not fit a scene of {(self.height, self.width)}")
 
     def _full_size(self) -> Iterable[NDArray[Any] | None]:
         yield from (self.reconstruction, self.background, self.foreground, self.alpha, self.unexplained)
-        yield from (item.mask for item in self.objects)
         for component in self.components:
             yield from (component.mask, component.image)
 
@@ -219,7 +251,7 @@ def _object_to_dict(item: Object) -> dict[str, Any]:
         "evidence": item.evidence,
         "label": item.label,
         "what": None if item.what is None else [float(value) for value in item.what],
-        "mask": None if item.mask is None else rle.encode(item.mask),
+        "mask": None if item.window is None else item.window.encoded(),
         "crop": _picture_to_text(item.crop),
     }
     return content if item.understood else content | {"understood": False}
@@ -286,12 +318,16 @@ def _freeze(record: object, name: str, dtype: type[np.generic], dimensions: int)
     array = getattr(record, name)
     if array is None:
         return
-    array = np.asarray(array)
+    view = _checked_array(name, array, dtype, dimensions).view()
+    view.flags.writeable = False
+    object.__setattr__(record, name, view)
+
+
+def _checked_array(name: str, values: Any, dtype: type[np.generic], dimensions: int) -> NDArray[Any]:
+    array: NDArray[Any] = np.asarray(values)
     if array.dtype != dtype or array.ndim != dimensions or (dimensions == 3 and array.shape[2] != 3):
         expected = {1: "(D,)", 2: "(H, W)", 3: "(H, W, 3)"}[dimensions]
         raise ValueError(
             f"{name} must be {np.dtype(dtype).name} {expected}, but is {array.dtype.name} {tuple(array.shape)}"
         )
-    view = array.view()
-    view.flags.writeable = False
-    object.__setattr__(record, name, view)
+    return array

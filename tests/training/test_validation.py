@@ -21,7 +21,7 @@ from objectspace.training.run import RunOptions, train
 def test_a_run_with_a_view_learns_and_is_measured_on_what_the_view_shows(
     tiny: Recipe, sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    view, seen = View(scale=0.9, stretch="each"), list[np.ndarray]()
+    view, seen = View(scale=1.5, stretch="each"), list[np.ndarray]()
     decompose = Space.decompose_understood
 
     def noted(self: Space, images: Any) -> list[Scene]:

@@ -68,7 +68,7 @@ def _rows(block: Block) -> Iterator[tuple[str, Scene]]:
 def _pictures(image: Picture, scene: Scene) -> dict[str, Picture | None]:
     """The parts of a scene, enlarged where the image is small; None for those it does not have."""
     factor = _factor(image)
-    divided = scene.components or any(item.mask is not None for item in scene.found)
+    divided = scene.components or any(item.window is not None for item in scene.found)
     found: dict[str, Picture | None] = {
         "boxes": with_boxes(image, scene, factor),
         "reconstruction": scene.reconstruction,

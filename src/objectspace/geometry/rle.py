@@ -37,6 +37,27 @@ def encode(mask: NDArray[np.generic]) -> RunLength:
     return {"size": [int(height), int(width)], "counts": _to_string(np.diff(bounds))}
 
 
+def encode_part(part: Mask, top: int, left: int, size: tuple[int, int]) -> RunLength:
+    """Compress a mask of `size` (H, W) that is empty but for a part (h, w), whose first row and column are given.
+
+    >>> encode_part(np.array([[True], [True]]), 0, 1, (2, 2)) == encode(np.array([[0, 1], [0, 1]]))
+    True
+    """
+    padded = np.pad(part, ((1, 1), (0, 0))).T  # (w, h + 2): a run ends with its column at the latest
+    columns, starts = np.nonzero(padded[:, 1:] & ~padded[:, :-1])
+    _, ends = np.nonzero(padded[:, :-1] & ~padded[:, 1:])
+    first = (columns + left) * size[0] + top
+    starts, ends = first + starts, first + ends
+    apart = starts[1:] != ends[:-1]  # runs that meet, from one column's end to the next one's beginning, are one
+    starts, ends = starts[np.r_[True, apart][: len(starts)]], ends[np.r_[apart, True][: len(ends)]]
+    bounds = np.stack([starts, ends], axis=1).ravel()
+    total = size[0] * size[1]
+    counts = np.diff(np.concatenate([[0], bounds, [total]]))
+    if len(bounds) and bounds[-1] == total:  # nothing outside follows
+        counts = counts[:-1]
+    return {"size": [int(size[0]), int(size[1])], "counts": _to_string(counts)}
+
+
 def decode(rle: RunLength) -> Mask:
     """Rebuild the mask (H, W); a string that does not fill exactly its size is an error.
 

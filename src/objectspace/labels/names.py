@@ -65,7 +65,7 @@ class Labels:
             return scene
         what = np.stack([np.zeros(0, np.float32) if item.what is None else item.what for item in scene.objects])
         pairs = zip(scene.objects, self.cluster(what), strict=True)
-        return replace(scene, objects=tuple(replace(item, label=self.names[number]) for item, number in pairs))
+        return replace(scene, objects=tuple(item.changed(label=self.names[number]) for item, number in pairs))
 
     def check_made_with(self, model: str, weights: str) -> None:
         """Latents of other weights mean something else, even where they are as long."""

@@ -84,8 +84,9 @@ def with_masks(image: Picture, scene: Scene, factor: int = 2) -> Picture:
     grey = image.mean(axis=2, keepdims=True) * 0.35 + 150
     picture = np.repeat(grey, 3, axis=2)
     for item, color in zip(scene.found, palette(len(scene.found)), strict=True):
-        if item.mask is not None:
-            picture[item.mask] = 0.8 * np.asarray(color) + 0.2 * image[item.mask]
+        if item.window is not None:
+            place, own = item.window.place, item.window.part
+            picture[place][own] = 0.8 * np.asarray(color) + 0.2 * image[place][own]
     return enlarge(picture.clip(0, 255).astype(np.uint8), factor)
 
 
@@ -135,7 +136,7 @@ def contact_sheet(
     for image, scene, name, apart in zip(images, scenes, names, regions, strict=True):
         factor = max(1, side // max(image.shape[:2]))
         picture = _with_regions(with_boxes(image, scene, factor, whole=True), apart, factor)
-        if any(item.mask is not None for item in scene.found):
+        if any(item.window is not None for item in scene.found):
             picture = beside(picture, with_masks(image, scene, factor))
         tiles.append(Tile(picture, f"{name}: {len(scene.found)} objects"))
     return sheet(tiles, columns)
@@ -149,8 +150,8 @@ def segments(scene: Scene) -> Picture:
     for mask, color in zip(parts, greys, strict=True):
         picture[mask] = color
     for item, color in zip(scene.objects, palette(len(scene.objects)), strict=True):
-        if item.mask is not None:
-            picture[item.mask] = color
+        if item.window is not None:
+            picture[item.window.place][item.window.part] = color
     return picture
 
 

@@ -240,7 +240,7 @@ def bare(scene: Scene) -> Scene:
     in_parts = any(part.box is not None for part in scene.components)  # of a model that has nothing but components
     return replace(
         scene,
-        objects=tuple(replace(item, crop=None) for item in scene.objects),
+        objects=tuple(item.changed(crop=None) for item in scene.objects),
         components=tuple(replace(part, image=None) for part in scene.components) if in_parts else (),
         reconstruction=None,
         background=None,

@@ -72,7 +72,7 @@ def from_text(text: str) -> tuple[Found, ...]:
 
 
 def _found(item: Object) -> Found:
-    mask = None if item.mask is None else rle.encode(item.mask)
+    mask = None if item.window is None else item.window.encoded()
     return Found(
         item.box,
         item.where_box,

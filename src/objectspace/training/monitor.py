@@ -126,8 +126,8 @@ def _conditions(seen: Vitals, cells: int) -> set[str]:
 def _coverage(scene: Scene) -> float:
     covered = np.zeros((scene.height, scene.width), np.bool_)
     for item in scene.objects:
-        if item.mask is not None:
-            covered |= item.mask
+        if item.window is not None:
+            covered[item.window.place] |= item.window.part
     return float(covered.mean())
 
 

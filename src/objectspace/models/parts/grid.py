@@ -13,8 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from objectspace.config import Stage
+from objectspace.errors import UserError
 from objectspace.models.base import Input, Output, SceneModel
-from objectspace.models.parts import rendering, scenes, warm
+from objectspace.models.parts import rendering, scenes, tiles, warm
 from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
 from objectspace.models.parts.found import PRICE, Wanted
@@ -206,6 +207,8 @@ class GridModel(SceneModel):
         second_look: bool = True,
         leftovers: bool = True,
         batch: int = 16,
+        tile: bool = False,
+        scale: float | None = None,
     ) -> list[Scene]:
         """Take images apart: PIL images, paths, uint8 arrays (H, W, 3) or float tensors (3, H, W) of any sizes.
 
@@ -228,11 +231,19 @@ class GridModel(SceneModel):
 
         `published` is the rule of the published evaluation: no price, and each `box` is the latents' own `where_box`.
 
+        A model whose `config.view` has a scale looks at images in tiles, and so does any with `tile`, at `scale` times
+        their own size, or as they are: see `parts/tiles.py`. There are no components then, as they differ by tile.
+
         What is not asked for is not made. Without `background` there are no components, no background and no
         reconstruction; without `pictures` there are boxes, masks and latents only. What is left stays the same.
         """
         wanted = Wanted(threshold, price, background, pictures, published, second_look, leftovers)
-        return scenes.decompose(self, images, wanted, batch)
+        view = self.config.view
+        if scale is not None and not (tile or view.scale):
+            raise UserError("scale is how large images are for tiles: give tile=True as well")
+        if not (tile or view.scale):
+            return scenes.decompose(self, images, wanted, batch)
+        return tiles.decompose(self, images, wanted, batch, tiles.scale_of(scale, view))
 
     def decompose_published(self, images: Input | Sequence[Input]) -> list[Scene]:
         """Every cell with a presence above one half: see `SceneModel.decompose_published`."""

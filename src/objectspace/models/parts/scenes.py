@@ -38,12 +38,7 @@ _CANVAS = 2**22  # pixels that are drawn together, so that memory does not grow 
 
 def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted, batch: int) -> list[Scene]:
     """See `GridModel.decompose`."""
-    if not 0 <= wanted.threshold <= 1:
-        raise UserError(f"threshold is a probability between 0 and 1, not {wanted.threshold}")
-    if wanted.price is not None and not wanted.price >= 0:
-        raise UserError(f"price is how many nats a pixel of an object must be worth, at least 0, not {wanted.price}")
-    if batch < 1:
-        raise UserError(f"batch is how many images are worked on at a time, at least 1, not {batch}")
+    check(wanted, batch)
     inputs = as_list(images)
     scenes: list[Scene] = []
     with evaluating(model):
@@ -52,14 +47,29 @@ def decompose(model: GridModel, images: Input | Sequence[Input], wanted: Wanted,
                 prepare(image, model.config.image_size, start + number, model.config.view)
                 for number, image in enumerate(inputs[start : start + batch])
             ]
-            found = find(model, prepared, wanted)
-            made: dict[int, Scene] = {}
-            for numbers in _of_one_size(prepared):
-                photos = torch.stack([prepared[number].pixels for number in numbers])
-                photos = swap(model.config, photos.to(found.backdrops.masks))
-                made |= zip(numbers, to_scenes(model, found.among(numbers), photos, wanted), strict=True)
-            scenes += [made[number] for number in range(len(prepared))]
+            scenes += of_prepared(model, prepared, wanted)
     return scenes
+
+
+def check(wanted: Wanted, batch: int) -> None:
+    """Refuse what cannot be asked for."""
+    if not 0 <= wanted.threshold <= 1:
+        raise UserError(f"threshold is a probability between 0 and 1, not {wanted.threshold}")
+    if wanted.price is not None and not wanted.price >= 0:
+        raise UserError(f"price is how many nats a pixel of an object must be worth, at least 0, not {wanted.price}")
+    if batch < 1:
+        raise UserError(f"batch is how many images are worked on at a time, at least 1, not {batch}")
+
+
+def of_prepared(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> list[Scene]:
+    """The scenes of images that fit into memory together, in evaluation mode."""
+    found = find(model, prepared, wanted)
+    made: dict[int, Scene] = {}
+    for numbers in _of_one_size(prepared):
+        photos = torch.stack([prepared[number].pixels for number in numbers])
+        photos = swap(model.config, photos.to(found.backdrops.masks))
+        made |= zip(numbers, to_scenes(model, found.among(numbers), photos, wanted), strict=True)
+    return [made[number] for number in range(len(prepared))]
 
 
 def _of_one_size(prepared: Sequence[Prepared]) -> Iterator[list[int]]:
@@ -120,7 +130,8 @@ def _scene(
     if backdrop is not None and owner is not None:
         free = np.ones(size, np.bool_)
         for item in objects:
-            free[item.mask] = False
+            if item.window is not None:
+                free[item.window.place][item.window.part] = False
         pictures: list[Picture | None] = [None] * len(backdrop.masks)
         if backdrop.means is not None:
             pictures = [to_picture(model.config, to_size(mean, size)) for mean in backdrop.means]
@@ -152,7 +163,7 @@ def _objects(
     scores = found.surety.double().cpu().numpy()[kept] * (1 if found.prices is None else seen.share[kept])
     evidence = [None] * len(kept) if found.evidence is None else found.evidence.cpu().numpy()[kept].tolist()
     crops = [to_picture(model.config, crop) if wanted.pictures else None for crop in objects.picture * objects.alpha]
-    what, masks = objects.what.float().cpu().numpy(), seen.masks(kept, size)
+    what = objects.what.float().cpu().numpy()
     return tuple(
         Object(
             box=boxes[number],
@@ -160,7 +171,7 @@ def _objects(
             score=scores[number],
             depth=float(objects.depth[number]),
             what=what[number],
-            mask=masks[number],
+            mask=seen.window(int(kept[number]), size),
             crop=crops[number],
             whole_box=whole[number],
             evidence=evidence[number],
@@ -190,7 +201,8 @@ def _leftovers(
     ):
         own = mask.copy()
         for item in understood[image]:
-            own[item.mask] = False
+            if item.window is not None:
+                own[item.window.place][item.window.part] = False
         share = own.sum() / max(mask.sum(), 1)
         if share < OWN or not own.any():
             continue

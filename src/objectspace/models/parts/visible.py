@@ -23,6 +23,7 @@ from torch import Tensor
 
 from objectspace.geometry.boxes import tight_boxes
 from objectspace.geometry.rle import Mask
+from objectspace.geometry.window import Window
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.pictures import Backdrops, to_size
 from objectspace.ops.compositing import EMPTY, SHARPNESS, colour_of, shifted_weight
@@ -58,13 +59,10 @@ class Visible:
     windows: list[Mask]  # M masks (R, Q)
     unexplained: Tensor  # (B, H, W) the probability that nobody explains a pixel
 
-    def masks(self, members: NDArray[np.int64], size: tuple[int, int]) -> NDArray[np.bool_]:
-        """Some objects' masks at the photo's size: (len(members), H, W)."""
-        masks = np.zeros((len(members), *size), np.bool_)
-        for mask, number in zip(masks, members.tolist(), strict=True):
-            (row, column), window = self.corners[number].tolist(), self.windows[number]
-            mask[row : row + window.shape[0], column : column + window.shape[1]] = window
-        return masks
+    def window(self, number: int, size: tuple[int, int]) -> Window:
+        """An object's mask on a photo of `size`."""
+        row, column = self.corners[number].tolist()
+        return Window.of(self.windows[number], row, column, size)
 
 
 @dataclass(frozen=True)

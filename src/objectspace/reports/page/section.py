@@ -65,7 +65,7 @@ def _pictures(image: Picture, scene: Scene) -> Iterator[tuple[str, NDArray[np.ui
         yield "alpha", shrink(scene.alpha, SIDE)
     if scene.background is not None:
         yield "background", shrink(scene.background, SIDE)
-    if scene.components or any(item.mask is not None for item in scene.found):
+    if scene.components or any(item.window is not None for item in scene.found):
         yield "segmentation", shrink_flat(segments(scene), SIDE)
     if scene.reconstruction is not None:
         error = np.abs(shrink(image, SIDE).astype(np.int16) - shrink(scene.reconstruction, SIDE)) * LOUDER
