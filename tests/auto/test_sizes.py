@@ -29,7 +29,7 @@ def test_two_kinds_of_sizes_are_told_apart(draw):
 
 
 def test_small_things_in_large_pictures_are_looked_at_closer(draw):
-    _, guessed = found_in(draw(6, 900, (6,), number=30))
+    _, guessed = found_in(draw(4, 900, (6,), number=30))
     assert guessed.found.side == pytest.approx(13, rel=0.2)
     assert guessed.scale > 0.5
 

@@ -143,6 +143,7 @@ def model(seen: Look, found: Sizes, contrast: float, noise: float, background: T
         "spread": round(spread, 3),
         "price": price,
     }
+    sure = background.get("flat") or background.get("plane") or not background.get("components")
     table: Table = {
         "about": "SPACE, as chosen by looking at the pictures",
         "source": "ours: objectspace train auto",
@@ -159,7 +160,11 @@ def model(seen: Look, found: Sizes, contrast: float, noise: float, background: T
             "background": {"sigma": sigma} | background,
         },
         "phases": phases,
-        "training": {"batch": int(np.clip(IN_BATCH // budget, *BATCH)), "validate_images": 32, "log_every": 20},
+        "training": {
+            "batch": int(np.clip(IN_BATCH // budget, *BATCH)),
+            "validate_images": 24,
+            "background_repeats": 0 if sure else 1,
+        },
     }
     kinds = f", of two kinds, {found.kinds[0]:.0f} and {found.kinds[1]:.0f}" if found.kinds else ""
     return Choices(

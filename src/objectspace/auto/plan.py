@@ -186,7 +186,7 @@ def _something(seen: Look) -> Sizes:
 def _recipe(table: Table, phases: Mapping[str, int] | None, changes: Sequence[str]) -> Recipe:
     counts = dict(phases or {"background": 1, "warm": 1, "objects": 1, "sharpen": 1})
     total = sum(counts.values())
-    often = {"validate_every": max(20, total // 6), "save_every": max(20, total // 6)}
+    often = {"validate_every": max(20, total // 4), "save_every": max(20, total // 4)}
     training = table["training"] | (often if phases else {"validate_images": RUNG_IMAGES})
     table = table | {"phases": table["phases"] | counts, "training": training}
     return recipe_files.overridden(table, WHERE, changes)
