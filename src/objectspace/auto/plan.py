@@ -41,7 +41,7 @@ ENOUGH_SECONDS = 1800.0  # time enough
 ABOVE = 1  # backgrounds that are tried beyond the guessed one
 TIMED = 2  # steps of each phase
 RUNG_IMAGES = 64  # held-out images that it is measured on
-WORSE = 0.15  # less order than the guess has, at most, for what the ladder leaves to be measured instead
+ORDERLY = 0.3  # of what the ladder leaves, that must lie in regions of one size, for these to be measured
 FOR_TRAINING = 0.85  # of the time that is left; the rest is for validations, and for judging
 UNSEEN = 0.12  # of the longer side: the size of objects when nothing stands out
 
@@ -103,7 +103,7 @@ def make(data: Path, run: Path, seconds: float, changes: Sequence[str], say: Say
     left = _leftover(result, held_out, guessed)
     share = choose.share_of_picture(seen, image)
     measured = sizes.measure(left.regions, left.unexplained.shape[1:])
-    if result is not None and measured is not None and left.order >= guessed.left.order - WORSE:
+    if result is not None and measured is not None and left.order >= min(ORDERLY, guessed.left.order):
         found = guess.in_pictures(measured, scale, share)
         say(f"behind that background: {describe_sizes(found)}")
     chosen = choose.model(seen, found, contrast, noise, background, image)
