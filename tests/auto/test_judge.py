@@ -78,3 +78,12 @@ def test_measures_are_those_of_the_scenes():
     assert (seen.empty, seen.bare, seen.limit) == (pytest.approx(1 / 3), pytest.approx(1 / 3), 0.5)
     assert seen.stability == pytest.approx(2 * 2 / 5)
     assert seen.evidence == 50
+
+
+def test_objects_that_tile_a_frame_are_a_doubt():
+    frame = np.zeros((20, 20), np.bool_)
+    frame[:5] = True
+    found = scene((0, 0, 5, 5), (6, 0, 11, 5), (0, 10, 10, 20))
+    seen = measure([found], None, [1], budget=10, ground=[frame])
+    assert seen.on_ground == pytest.approx(2 / 3)
+    assert "67% of the objects lie on ground" in str(judge(replace(FINE, on_ground=seen.on_ground)))

@@ -12,6 +12,7 @@ import numpy as np
 
 from objectspace.evaluation.detection import detection
 from objectspace.geometry.boxes import iou
+from objectspace.geometry.rle import Mask
 from objectspace.scene import Scene
 
 Word = Literal["good", "doubtful", "failed"]
@@ -24,6 +25,7 @@ REGIONS = 0.6, 1.7  # objects for every region that the background left
 DUPLICATES = 0.12  # of the objects overlap a surer one by more than half
 STABLE = 0.65  # of the objects are the same one checkpoint earlier
 WORTH = 30.0  # nats, of the middle object
+ON_GROUND = 0.15  # of the objects; an object does when more than half of it lies there
 STRANGE = 0.35  # of the objects are found and not understood
 EMPTY = 0.25  # more of the images are empty than have no regions
 
@@ -44,6 +46,7 @@ class Measures:
     strange: float  # share of the objects that are found and not understood
     empty: float  # share of the images in which nothing is found
     bare: float  # share of the images in which the background leaves no region
+    on_ground: float = 0.0  # share of the objects that lie on ground which the background leaves: frames, edges
     stability: float | None = None  # share of the objects that are the same one checkpoint earlier
 
 
@@ -63,8 +66,17 @@ class Verdict:
         return asdict(self)
 
 
-def measure(scenes: Sequence[Scene], earlier: Sequence[Scene] | None, regions: Sequence[int], budget: int) -> Measures:
-    """Measure scenes; `earlier` are of the same images by the checkpoint before, `regions` are numbers of regions."""
+def measure(
+    scenes: Sequence[Scene],
+    earlier: Sequence[Scene] | None,
+    regions: Sequence[int],
+    budget: int,
+    ground: Sequence[Mask] | None = None,
+) -> Measures:
+    """Measure scenes; `earlier` are of the same images by the checkpoint before, `regions` are numbers of regions.
+
+    `ground` are the pixels (H, W) of each image that the background does not explain, though they are no object's.
+    """
     objects = [item for scene in scenes for item in scene.objects]
     counts = np.array([len(scene.objects) for scene in scenes])
     nobody = float(np.mean([scene.unexplained_share or 0.0 for scene in scenes]))
@@ -83,6 +95,7 @@ def measure(scenes: Sequence[Scene], earlier: Sequence[Scene] | None, regions: S
         strange=float(np.mean([not item.understood for item in objects])) if objects else 0.0,
         empty=float((counts == 0).mean()),
         bare=float((np.array(regions) == 0).mean()),
+        on_ground=_on_ground(scenes, ground) if objects and ground is not None else 0.0,
         stability=None if earlier is None else _same(scenes, earlier),
     )
 
@@ -140,6 +153,10 @@ def _doubts(seen: Measures) -> dict[str, str]:
         found[f"only {seen.stability:.0%} of the objects were the same a little earlier"] = "more --minutes"
     if 0 < seen.evidence < WORTH:
         found[f"an object is worth only {seen.evidence:.0f} nats"] = "--set model.background.sigma=0.04"
+    if seen.on_ground > ON_GROUND:
+        found[f"{seen.on_ground:.0%} of the objects lie on ground that the background does not explain"] = (
+            "--set model.background.components=5 --set model.background.palette=true, and more --minutes"
+        )
     if seen.strange > STRANGE:
         found[f"{seen.strange:.0%} of the objects are found and not understood"] = "more --minutes"
     if seen.empty > seen.bare + EMPTY:
@@ -160,6 +177,17 @@ def _doubled(scene: Scene) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     order = np.argsort(-scene.scores, kind="stable")
     overlaps = np.tril(iou(scene.boxes[order], scene.boxes[order]), -1)
     return np.asarray(overlaps.max(axis=1, initial=0.0) > 0.5)
+
+
+def _on_ground(scenes: Sequence[Scene], ground: Sequence[Mask]) -> float:
+    """The share of the objects that lie on ground, by more than half."""
+    lie = [
+        ground_of[item.mask].mean() > 0.5
+        for scene, ground_of in zip(scenes, ground, strict=True)
+        for item in scene.objects
+        if item.mask is not None and item.mask.any()
+    ]
+    return float(np.mean(lie)) if lie else 0.0
 
 
 def _same(scenes: Sequence[Scene], earlier: Sequence[Scene]) -> float:

@@ -25,12 +25,15 @@ from objectspace.auto.sizes import Sizes
 from objectspace.config import View
 from objectspace.data.dataset import Dataset
 from objectspace.geometry.regions import Region
+from objectspace.io.files import read_json, write_json
 from objectspace.models import create
 from objectspace.models.parts.settings import SpaceBackgroundConfig
 from objectspace.models.space import SpaceConfig
 from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
 from objectspace.training.display import Say
+from objectspace.training.ground import ground_share
+from objectspace.training.ladder import FILE as LADDER
 from objectspace.training.ladder import choose as best_of
 from objectspace.training.ladder import climbed
 from objectspace.training.rungs import Result, Rung, rungs
@@ -38,6 +41,8 @@ from objectspace.training.rungs import Result, Rung, rungs
 WHERE = "the choice of train auto"  # what errors call the recipe
 RUNG_STEPS, LEAST_STEPS = 80, 20  # of each background that is tried, with time enough and without
 ENOUGH_SECONDS = 1800.0  # time enough
+GROUND_LEFT = 0.012  # of the pixels: what a background leaves though it is too large or too long for an object
+DRAWN = 0.6  # of what lies in compact regions is left by a stronger background that does not draw objects
 ABOVE = 1  # backgrounds that are tried beyond the guessed one
 TIMED = 2  # steps of each phase
 RUNG_IMAGES = 64  # held-out images that it is measured on
@@ -203,8 +208,38 @@ def _climb(
     few = max(LEAST_STEPS, round(RUNG_STEPS * min(1.0, seconds / ENOUGH_SECONDS)))
     training = recipe.training.model_copy(update={"ladder": few})
     recipe = recipe.model_copy(update={"training": training})
-    settled, results = climbed(run, recipe, *data, say, ladder=_some_rungs(recipe, guessed, len(data[0])))
-    return choose.kind_of(_background(settled)), best_of(results)
+    _, results = climbed(run, recipe, *data, say, ladder=_some_rungs(recipe, guessed, len(data[0])))
+    chosen = _beyond(results, data[1])
+    if chosen is not best_of(results):
+        reason = f"{best_of(results).rung.name} would leave ground, of which objects would be made"
+        say(f"background: {chosen.rung.name}: {reason}")
+        background = chosen.rung.background.model_dump(mode="json")
+        kept = read_json(run / LADDER) | {"chosen": chosen.rung.name, "reason": reason, "background": background}
+        write_json(run / LADDER, kept)
+    return choose.kind_of(chosen.rung.background), chosen
+
+
+def _beyond(results: list[Result], held_out: Dataset) -> Result:
+    """The rung that the ladder chose, or several colours where it leaves ground, of which objects would be made.
+
+    A ladder's few steps favour what learns fast; a weak ground that cannot draw a frame or a table's edge never will.
+    """
+    chosen = best_of(results)
+    stronger = [each for each in results[results.index(chosen) :] if each.rung.background.palette]
+    if not stronger or chosen.rung.background.palette or _ground(chosen, held_out) < GROUND_LEFT:
+        return chosen
+    drawn = stronger[0].compact.sum() < DRAWN * chosen.compact.sum()  # the objects, by the stronger one
+    return chosen if drawn else stronger[0]
+
+
+def _ground(result: Result, held_out: Dataset) -> float:
+    images = _of(held_out, len(result.unexplained)).astype(np.float32) / 255
+    return ground_share(result.unexplained, images)
+
+
+def _of(held_out: Dataset, count: int) -> NDArray[np.uint8]:
+    """The images that rungs were measured on."""
+    return held_out.batch(np.linspace(0, len(held_out) - 1, count).astype(np.int64))
 
 
 def _some_rungs(recipe: Recipe, guessed: Guess, images: int) -> list[Rung]:
@@ -230,8 +265,7 @@ def _leftover(result: Result | None, held_out: Dataset, guessed: Guess) -> Lefto
     if result is None:
         pictures = (guessed.pictures * 255).astype(np.uint8)
         return Leftover(pictures, guessed.left.unexplained, guessed.left.regions, guessed.left.order)
-    count = len(result.unexplained)
-    pictures = held_out.batch(np.linspace(0, len(held_out) - 1, count).astype(np.int64))
+    pictures = _of(held_out, len(result.unexplained))
     regions = tuple(
         tuple(behind.objects(map_, picture.astype(np.float32) / 255))
         for map_, picture in zip(result.unexplained, pictures, strict=True)

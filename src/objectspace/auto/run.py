@@ -8,7 +8,7 @@ All else is an ordinary run (`training/loop.py`), which goes on with `resume` an
 """
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from objectspace.recipes.recipe import Recipe
 from objectspace.training import checkpoint
 from objectspace.training.directory import writing
 from objectspace.training.display import Say
+from objectspace.training.ground import background_leaves, ground_pixels
 from objectspace.training.run import RunOptions
 from objectspace.training.run import train as run_training
 
@@ -149,12 +150,14 @@ def _judged(run: Path, recipe: Recipe, record: dict[str, Any]) -> tuple[Verdict,
     assert isinstance(model, GridModel)
     held_out = Dataset(run / "data", "val", recipe.model.image_size, view=recipe.model.view)
     count = min(JUDGED, len(held_out))
-    images = list(held_out.batch(np.linspace(0, len(held_out) - 1, count).astype(np.int64)))
-    scenes = model.seeing().decompose(images, pictures=False, background=False)
+    images = held_out.batch(np.linspace(0, len(held_out) - 1, count).astype(np.int64))
+    scenes = model.seeing().decompose(list(images), pictures=False, background=False)
     before = _earlier(run, model)
-    earlier = None if before is None else before.seeing().decompose(images, pictures=False, background=False)
+    earlier = None if before is None else before.seeing().decompose(list(images), pictures=False, background=False)
     limit = model.config.foreground.budget or model.config.cells
-    seen = judging.measure(scenes, earlier, record["regions"], limit)
+    left, shown = background_leaves(model, images, replace(model.final, background_only=True), recipe.training.batch)
+    ground = [ground_pixels(each, image) for each, image in zip(left, shown, strict=True)]
+    seen = judging.measure(scenes, earlier, record["regions"], limit, ground)
     return judging.judge(seen, record["doubts"]), seen
 
 
