@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from objectspace.data.dataset import Dataset
 from objectspace.data.memory_map import MixedSizesError
 from objectspace.errors import UserError
@@ -14,6 +16,7 @@ from objectspace.io.progress import Progress
 if TYPE_CHECKING:
     from objectspace.evaluation.report import Report
     from objectspace.models.base import Input, SceneModel
+    from objectspace.models.card import Unexplained
     from objectspace.scene import Scene
 
 BATCH = 16  # images taken apart at a time
@@ -62,6 +65,28 @@ def open_for(model: SceneModel, data: Path, split: str) -> Dataset:
         return Dataset(data, split, view=view.model_copy(update={"scale": 0.0}))
     except MixedSizesError as error:
         raise UserError(f"{error}: this model looks at tiles, so measure images of a size apart") from error
+
+
+def unexplained_in_training(model: SceneModel, dataset: Dataset, limit: int = 200) -> Unexplained | None:
+    """Which share of training images, at most `limit`, a model leaves unexplained; None: it knows no such thing.
+
+    The data set shows what the model was trained on: it is opened at its size and with its view.
+    """
+    if dataset.view is not None:
+        model = model.seeing(None if dataset.view.scale else model.config.view.without_stretch)
+    numbers = np.linspace(0, len(dataset) - 1, min(limit, len(dataset))).astype(int).tolist()
+    shares: list[float] = []
+    with Progress("what is unexplained in training images", len(numbers)) as progress:
+        for start in range(0, len(numbers), BATCH):
+            some = numbers[start : start + BATCH]
+            scenes = model.decompose([dataset.images[number] for number in some], background=False, pictures=False)
+            shares += [scene.unexplained_share for scene in scenes if scene.unexplained_share is not None]
+            progress.advance(len(some))
+    if len(shares) < len(numbers):
+        return None
+    from objectspace.models.card import Unexplained
+
+    return Unexplained(len(shares), round(float(np.median(shares)), 4), round(float(np.quantile(shares, 0.99)), 4))
 
 
 def _check_categories(names: Sequence[str], dataset: Dataset) -> None:

@@ -8,7 +8,9 @@ from PIL import Image
 
 from helpers.writers import convert, picture, save
 from objectspace.data.convert import FORMATS, files, open_source
+from objectspace.data.dataset import Dataset
 from objectspace.data.generate import generate
+from objectspace.data.statistics import statistics
 from objectspace.errors import UserError
 from objectspace.io.images import read_deep
 
@@ -164,3 +166,14 @@ def test_options_that_make_no_sense_are_refused(tmp_path: Path) -> None:
             open_source(tmp_path / "src", "folder", **options)
     with pytest.raises(UserError, match="did you mean 'coco'"):
         open_source(tmp_path / "src", "cocoo")
+
+
+def test_every_page_of_a_stack_is_an_image(tmp_path: Path) -> None:
+    pages = [Image.fromarray(np.full((6, 9), 300 * number, np.uint16)) for number in range(4)]
+    (tmp_path / "src").mkdir()
+    pages[0].save(tmp_path / "src" / "stack.tif", save_all=True, append_images=pages[1:])
+    made, _ = convert(tmp_path / "src", "folder", tmp_path / "out")
+    assert made.images == 4
+    written = [read_deep(path) for path in sorted((tmp_path / "out" / "train" / "images").iterdir())]
+    assert [int(image.max()) for image in written] == [0, 300, 600, 900]
+    assert "10 of 16 bit" in statistics(Dataset(tmp_path / "out", "train"))["depth"]

@@ -15,7 +15,7 @@ from PIL import Image, ImageFile
 from helpers.writers import picture, save
 from objectspace.data.atari.screen import scaled
 from objectspace.errors import UserError
-from objectspace.io.images import MAX_PIXELS, BadImage, list_images, read_image, resize
+from objectspace.io.images import MAX_PIXELS, BadImage, list_images, read_frames, read_image, resize
 
 
 def stored(image: Image.Image, kind: str = "PNG", **options: Any) -> io.BytesIO:
@@ -241,3 +241,32 @@ def test_trained_weights_and_kept_data_see_the_pixels_they_always_saw(
 )
 def test_screens_are_the_bytes_that_data_sets_of_games_have_always_held(wanted: tuple[int, int], digest: str) -> None:
     assert hashlib.blake2b(scaled(picture(7, 210, 160), *wanted).tobytes(), digest_size=4).hexdigest() == digest
+
+
+@pytest.mark.parametrize(("bits", "is_read"), [(8, True), (16, False)])
+def test_planar_colours_are_read_right_or_refused(bits: int, is_read: bool, tmp_path: Path) -> None:
+    colours = np.random.default_rng(0).integers(0, 2**bits, (5, 7, 3)).astype(f"<u{bits // 8}")
+    planes = [np.ascontiguousarray(colours[..., channel]).tobytes() for channel in range(3)]
+    length = len(planes[0])
+    bits_at, places_at, lengths_at = (8 + 3 * length + part for part in (0, 6, 18))
+    head = {
+        256: (3, 1, 7),
+        257: (3, 1, 5),
+        258: (3, 3, bits_at),
+        259: (3, 1, 1),
+        262: (3, 1, 2),
+        273: (4, 3, places_at),
+    }
+    head |= {277: (3, 1, 3), 278: (3, 1, 5), 279: (4, 3, lengths_at), 284: (3, 1, 2)}
+    table = struct.pack("<H", len(head)) + b"".join(struct.pack("<HHII", tag, *entry) for tag, entry in head.items())
+    numbers = struct.pack("<3H3I3I", *[bits] * 3, *(8 + length * channel for channel in range(3)), *[length] * 3)
+    path = tmp_path / "planar.tif"
+    path.write_bytes(
+        b"II*\0" + struct.pack("<I", 8 + 3 * length + len(numbers)) + b"".join(planes) + numbers + table + bytes(4)
+    )
+    if is_read:
+        assert np.array_equal(read_image(path), colours)
+        return
+    for read in (read_image, lambda file: list(read_frames(file))):
+        with pytest.raises(BadImage, match="planar"):
+            read(path)

@@ -68,7 +68,9 @@ def test_every_picture_that_a_scene_holds_is_shown(tmp_path: Path) -> None:
 def test_what_objects_are_worth_and_what_is_unexplained_is_shown_where_it_is_known(tmp_path: Path) -> None:
     image, scene = full()
     assert "nats" not in (without := written(tmp_path / "r.html", image, scene))
-    assert "unexplained" not in without
+    assert "% unexplained" not in without
+    assert "data-unexplained" not in without
+    assert 'class="nobody"' not in without
     objects = tuple(replace(item, evidence=123.4 * index) for index, item in enumerate(scene.objects))
     left = np.zeros((scene.height, scene.width), np.bool_)
     left[: scene.height // 4] = True

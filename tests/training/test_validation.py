@@ -67,3 +67,14 @@ def test_measures_pictures_and_watch_are_of_what_was_learned(
     assert used["measures"] is used["watch"] is learned
     assert used["pictures"] == learned[: validation.PICTURED]
     assert used["pictures"]
+
+
+def test_warnings_that_hold_at_the_end_are_in_the_summary(tiny: Recipe, sprites: Path, tmp_path: Path) -> None:
+    content = tiny.model_dump(mode="json")
+    content["training"] |= {"steps": 4, "validate_every": 4, "watch_from": 0}
+    content["anneal"] |= {"background_first": 1, "warm_start": 2, "unknown": 0.1}
+    said = list[str]()
+    summary = train(Recipe.model_validate(content), RunOptions(sprites, tmp_path / "run"), said.append)
+    assert "no-objects" in summary["warnings"], "nothing can be learned in four steps"
+    assert any(line.startswith("warning: no-objects: ") and "phases.warm" in line for line in said)
+    assert '"warning": "no-objects"' in (tmp_path / "run" / "metrics.jsonl").read_text()

@@ -47,7 +47,23 @@ def decompose(
     no_overlays: Annotated[bool, typer.Option("--no-overlays", help="Leave overlays/ out.")] = False,
     latents: Annotated[Path | None, typer.Option(help="Write all objects' latents to this .safetensors.")] = None,
     label_studio: Annotated[Path | None, typer.Option(help="Write tasks for Label Studio to this .json.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="Write the number of objects in each image to this .csv.")] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Write a row an image to this .csv, and a row an object to NAME-objects.csv beside it."),
+    ] = None,
+    yolo: Annotated[bool, typer.Option("--yolo", help="Write yolo/: labels in YOLO's format.")] = False,
+    tile: Annotated[
+        bool, typer.Option("--tile", help="Look at large images in overlapping tiles, in place of shrinking them.")
+    ] = False,
+    tile_scale: Annotated[
+        float | None,
+        typer.Option(
+            min=0.01,
+            max=16,
+            help="With --tile: look at images at so many times their size; objects should then be "
+            "as large as in training.",
+        ),
+    ] = None,
     labels: Annotated[
         Path | None, typer.Option(help="A labels.json of  objectspace label: objects get the names in it.")
     ] = None,
@@ -67,10 +83,13 @@ def decompose(
         raise UserError(f"--gif {gif}: give a name that ends in .gif")
     if gif is not None and any(os.path.realpath(path) == os.path.realpath(gif) for path in paths):
         raise UserError(f"--gif {gif} would replace what is to be taken apart: give another name")
+    if tile_scale is not None and not tile:
+        raise UserError("--tile-scale is how large images are for tiles: give --tile as well")
     names = None if labels is None else read_labels(labels)
     found, total = gather(paths, out)
 
     from objectspace import load
+    from objectspace.models.card import usual_unexplained
     from objectspace.results.decomposition import Decomposition
     from objectspace.results.options import DecomposeOptions
 
@@ -87,13 +106,16 @@ def decompose(
         latents=latents,
         label_studio=label_studio,
         csv=csv,
+        yolo=yolo,
+        tile=tile,
+        tile_scale=tile_scale,
         gif=gif,
         fps=fps,
         scale=scale,
         labels=names,
         strict=strict,
     )
-    work = Decomposition(out, load(model), model, options)
+    work = Decomposition(out, load(model), model, options, usual_unexplained(model))
     with resumable():
         done = work.run(found, total, lambda line: typer.echo(line, err=True))
     if gif is not None and gif.exists():

@@ -1,5 +1,6 @@
 """`objectspace models`, `pack` and `import-official`: the weights that are there, and how weights come to be there."""
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
@@ -50,10 +51,11 @@ def pack(
 ) -> None:
     """Store a run's weights in half precision, measure them as stored, and write down where they come from."""
     from objectspace.cli.evaluate import open_split, print_report
-    from objectspace.measuring import measure_model
+    from objectspace.data.dataset import Dataset, splits_of
+    from objectspace.measuring import measure_model, unexplained_in_training
     from objectspace.models.card import CARD
     from objectspace.models.pretrained import from_pretrained, save_pretrained
-    from objectspace.training.history import describe, measured
+    from objectspace.training.history import data_of, describe, measured
 
     _refuse_existing(out)
     card = describe(run, out.name, machine)
@@ -64,6 +66,10 @@ def pack(
         stored = from_pretrained(part)
         report = measure_model(stored, open_split(data, split, stored))
         card = measured(card, f"{report.images} images of split {split}", report.to_dict())
+        trained_on = data_of(run) or data
+        if "train" in splits_of(trained_on):
+            seen = Dataset(trained_on, "train", stored.config.image_size, view=stored.config.view)
+            card = replace(card, unexplained=unexplained_in_training(stored, seen))
         (part / CARD).write_text(card.to_json(), encoding="utf-8")
         part.replace(out)  # all of it, or nothing
     print_report(report, f"{out.name} on {split} of {data}")

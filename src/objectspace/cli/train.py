@@ -64,6 +64,9 @@ def train(
         again += ["--precision", precision]
         again += [part for change in changes or () for part in ("--set", change)]
         _say(f"go on with  {shlex.join([*again, '--resume'])}")
+    if summary["warnings"]:
+        names = ", ".join(summary["warnings"])
+        _say(f"warning: what this model finds is doubtful ({names} at the end): see the warnings above for the cures")
 
 
 def _train_auto(

@@ -37,6 +37,7 @@ SUFFIXES = frozenset(f".{kind}" for kind in _KINDS)
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "DIB", "TIFF", "WEBP", "PPM", "TGA", "JPEG2000", "AVIF", "ICO")
 _MOVING = ("GIF", "PNG", "WEBP", "TIFF")  # a JPEG's further pictures are thumbnails and depth maps
 _ORIENTATION = 0x0112  # the EXIF tag
+_BITS, _PLANAR = 258, 284  # those of TIFF
 _UPRIGHT = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -97,6 +98,7 @@ def _frames(path: Path, matte: int | None, deep: bool) -> Iterator[tuple[int | N
                     image.seek(number)
                 except EOFError:
                     return
+                _check_layout(image)
                 image.load()
                 pixels = _upright_rgb(image, matte, deep)
             yield number if moving else None, pixels
@@ -206,6 +208,7 @@ def _decode(file: IO[bytes], matte: int | None, deep: bool) -> Photo:
         _check_content(file)
         with Image.open(file, formats=_formats()) as image:
             _check_size(*image.size)
+            _check_layout(image)
             image.load()
             return _upright_rgb(image, matte, deep)
 
@@ -249,6 +252,16 @@ def _check_size(width: int, height: int) -> None:
         raise BadImage(f"is enormous: {width} x {height} pixels, more than the limit of {MAX_PIXELS:,} in all")
     if width < 1 or height < 1:
         raise BadImage(f"has no pixels: {width} x {height}")
+
+
+def _check_layout(image: Image.Image) -> None:
+    """Refuse colours of 16 bit that lie one after another in a TIFF: Pillow mixes their bytes up without a word."""
+    tags = getattr(image, "tag_v2", None)
+    if tags is not None and tags.get(_PLANAR) == 2 and max(tags.get(_BITS, (8,))) > 8:
+        raise BadImage(
+            "has colours of more than 8 bit that are stored apart (planar), which cannot be read: "
+            "save it interleaved, or each channel as a file of its own"
+        )
 
 
 def _orientation(image: Image.Image) -> int:

@@ -97,7 +97,7 @@ class Progress:
     def _print_line(self) -> None:
         line = f"{self.what}: {self.done}"
         if self.total is not None:
-            line += f"/{self.total}, {(self.total - self.done) / max(self.rate, 1e-9):,.0f} s left"
+            line += f"/{self.total}, {max(0, self.total - self.done) / max(self.rate, 1e-9):,.0f} s left"
         line += f", {self.rate:,.1f}/s"
         print(line, file=sys.stderr, flush=True)
 

@@ -18,6 +18,20 @@ CARD = "card.json"
 
 
 @dataclass(frozen=True)
+class Unexplained:
+    """Which share of the pixels nobody explains, over some of the images that a model was trained on."""
+
+    images: int
+    median: float
+    most: float  # of 99 images in 100
+
+    @property
+    def strange(self) -> float:
+        """Images that leave more unexplained are unlike the training images: twice the most, and 5 % at least."""
+        return max(2 * self.most, self.most + 0.05)
+
+
+@dataclass(frozen=True)
 class Card:
     """How weights came to be, and how good they are."""
 
@@ -33,6 +47,7 @@ class Card:
     failed_starts: int  # seeds that collapsed before this one
     precision: str  # of the stored weights
     background: str = ""  # which one the ladder of backgrounds chose, and why; empty: the recipe's own
+    unexplained: Unexplained | None = None  # in training images; None: not known, or the model knows no such thing
     measured_on: str = ""
     metrics: Mapping[str, float | None] = field(
         default_factory=dict
@@ -53,6 +68,17 @@ def read_card(directory: Path) -> Card:
     except ValidationError as error:
         raise UserError(f"{path} is no card of this version: {error.errors()[0]['msg']}") from error
     return replace(card, metrics=by_new_names(card.metrics))
+
+
+def usual_unexplained(name_or_directory: str | Path) -> Unexplained | None:
+    """What a model leaves unexplained in its training images, where its card says so."""
+    folder = Path(name_or_directory)
+    try:
+        if (folder / CARD).is_file():
+            return read_card(folder).unexplained
+        return next((card.unexplained for card in shipped() if card.name == str(name_or_directory)), None)
+    except UserError:
+        return None  # a card of another version says nothing
 
 
 def shipped() -> list[Card]:

@@ -1,4 +1,4 @@
-"""How many objects each image has, as a table for spreadsheets."""
+"""How many objects each image has, and every object, as tables for spreadsheets."""
 
 import csv
 import io
@@ -29,6 +29,48 @@ def write_counts(path: Path, records: Iterable[Record]) -> None:
     objects nor background explain, where these are known. `understood` is how many of the objects the model can draw.
     """
     write_atomically(path, _lines(records))
+
+
+OBJECT_COLUMNS = (
+    "file_name",
+    "frame",
+    "object",
+    "label",
+    "x0",
+    "y0",
+    "x1",
+    "y1",
+    "center_x",
+    "center_y",
+    "area",
+    "score",
+    "evidence",
+    "depth",
+    "understood",
+)
+
+
+def beside(path: Path) -> Path:
+    """Where the table of objects lies: beside that of images, as counts-objects.csv beside counts.csv."""
+    return path.with_name(f"{path.stem}-objects{path.suffix}")
+
+
+def write_objects(path: Path, records: Iterable[Record]) -> None:
+    """Write a table with a line for every object, in the order of the images; boxes and areas in pixels."""
+    write_atomically(path, _object_lines(records))
+
+
+def _object_lines(records: Iterable[Record]) -> Iterator[bytes]:
+    yield _line(OBJECT_COLUMNS)
+    for record in records:
+        frame = "" if record.frame is None else record.frame
+        for number, item in enumerate(record.objects, start=1):
+            box = [round(value, 3) for value in item.box]
+            centre = [round((box[axis] + box[axis + 2]) / 2, 3) for axis in (0, 1)]
+            worth = "" if item.evidence is None else f"{item.evidence:.1f}"
+            name = (record.file_name, frame, number, item.label or "")
+            facts = (round(item.area, 3), f"{item.score:.4f}", worth, f"{item.depth:.4f}", int(item.understood))
+            yield _line((*name, *box, *centre, *facts))
 
 
 def _lines(records: Iterable[Record]) -> Iterator[bytes]:

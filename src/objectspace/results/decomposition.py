@@ -4,7 +4,7 @@
     scenes/*.json        one `Scene` an image
     overlays/*.png       boxes and masks to look at
     report.html          the first images as a page
-    crops/*/, masks/     on request
+    crops/*/, masks/     on request; so is yolo/
     .page/*.html         the page's part of each image, as long as it is not complete: more images can still come
 
 The images that the page shows are taken apart with the background and pictures, which nothing else needs.
@@ -25,13 +25,15 @@ from objectspace.io.progress import Progress
 from objectspace.reports.html import ReportWriter, report_section
 from objectspace.reports.pictures import beside, factor_to_see, palette, with_boxes, with_masks
 from objectspace.results.coco import OBJECT, write_coco
-from objectspace.results.counts import write_counts
+from objectspace.results.counts import beside as beside_table
+from objectspace.results.counts import write_counts, write_objects
 from objectspace.results.cutouts import crops, label_map
 from objectspace.results.directory import Frame, ResultsDirectory, is_full, write_png
 from objectspace.results.journal import Journal
 from objectspace.results.label_studio import write_label_studio
 from objectspace.results.latents import write_latents
 from objectspace.results.record import Record
+from objectspace.results.yolo import write_yolo
 from objectspace.scene import Picture, Scene
 from objectspace.video import episode
 from objectspace.video.animation import write_gif
@@ -51,6 +53,7 @@ class Decomposition(ResultsDirectory):
         "crops",
         "masks",
         "frames",
+        "yolo",
     )
 
     def wants_pictures(self, number: int) -> bool:
@@ -94,6 +97,9 @@ class Decomposition(ResultsDirectory):
             journal.set_note(COCO_NOTE, "whole")
         if self.options.csv is not None:
             write_counts(self.options.csv, journal)
+            write_objects(beside_table(self.options.csv), journal)
+        if self.options.yolo:
+            write_yolo(self.out / "yolo", journal, kinds or (OBJECT,))
         if self.options.latents is not None:
             write_latents(self.options.latents, journal, self.name)
         if self.options.label_studio is not None:

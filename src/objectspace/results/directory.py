@@ -28,7 +28,9 @@ from objectspace.io.paths import Nothing, Source
 from objectspace.io.progress import Progress
 from objectspace.io.view import stretched
 from objectspace.models.base import SceneModel
+from objectspace.models.card import Unexplained
 from objectspace.models.parts.grid import GridModel
+from objectspace.results import remarks
 from objectspace.results.journal import Journal
 from objectspace.results.options import DecomposeOptions
 from objectspace.results.record import Record
@@ -79,14 +81,26 @@ class ResultsDirectory(ABC):
 
     results: ClassVar[tuple[str, ...]]  # the names of what is written into it
 
-    def __init__(self, out: Path, model: SceneModel, name: str, options: DecomposeOptions) -> None:
-        self.out, self.model, self.name, self.options = out, model, name, options
+    def __init__(
+        self,
+        out: Path,
+        model: SceneModel,
+        name: str,
+        options: DecomposeOptions,
+        usual: Unexplained | None = None,
+    ) -> None:
+        """`usual` is what the model leaves unexplained in the images that it was trained on."""
+        self.out, self.model, self.name, self.options, self.usual = out, model, name, options, usual
         self.weights = fingerprint(model)
         self.view = model.config.view
         if self.view.stretches:  # which is done here, once, so that all that is drawn shows what the model saw
             self.model = model.seeing(self.view.without_stretch)
         if options.price is not None and not isinstance(model, GridModel):
             raise UserError(f"--price is for models of cells, and a {model.config.kind} has none: leave it out")
+        if options.tile and not isinstance(model, GridModel):
+            raise UserError(f"--tile is for models of cells, and a {model.config.kind} has none: leave it out")
+        self._tiled = options.tile or self.view.scale > 0
+        self._largest = 0, 0
         if options.labels is not None:
             options.labels.check_made_with(name, self.weights)
         self._new = self._problems = 0
@@ -126,6 +140,7 @@ class ResultsDirectory(ABC):
                 with Progress("decomposing", total) as progress:
                     self._take_apart(journal, chain([first], sources), progress)
                 self.assemble(journal, say)
+                self._remark(journal, say)
                 for path, reason in journal.problems():
                     say(f"skipped: {shown(path)}: {reason}")
                 return Summary(*journal.totals, self._new, time.monotonic() - start, self._problems)
@@ -133,6 +148,17 @@ class ResultsDirectory(ABC):
             where, why = getattr(error, "filename", None), getattr(error, "strerror", None)
             reason = f"cannot write {where or self.out}: {why or error}"
             raise UserError(f"{reason}. What is finished is kept, and the same command continues") from error
+
+    def _remark(self, journal: Journal, say: Callable[[str], None]) -> None:
+        """Say what may have gone wrong."""
+        (images, objects), size = journal.totals, self.model.config.image_size
+        note = None if self._tiled else remarks.shrunk(self._largest, size)
+        if note is not None:
+            say(note)
+        for line in remarks.unlike_training(journal, self.usual):
+            say(line)
+        if images and not objects:
+            say(remarks.nothing_found(images, self._tiled, self._largest, size))
 
     def _take_apart(self, journal: Journal, sources: Iterable[Source | Nothing], progress: Progress) -> None:
         waiting = _Waiting()
@@ -170,6 +196,9 @@ class ResultsDirectory(ABC):
 
     def _finish(self, journal: Journal, batch: _Waiting) -> _Waiting:
         """Take a batch apart, write its files, note it down; gives the next, empty batch."""
+        for frame in batch.frames:
+            height, width = frame.pixels.shape[:2]
+            self._largest = max(self._largest[0], height), max(self._largest[1], width)
         numbers = journal.numbers_for((frame.source.key, frame.number) for frame in batch.frames)
         wanted = self.wants_pictures(min(numbers, default=0))
         scenes = self.decomposed([frame.pixels for frame in batch.frames], pictures=wanted)
@@ -196,6 +225,8 @@ class ResultsDirectory(ABC):
             asked["price"] = price  # which only models of cells take
         if isinstance(self.model, GridModel):
             asked["leftovers"] = self.options.leftovers
+            if self.options.tile:
+                asked |= {"tile": True, "scale": self.options.tile_scale}
         scenes = self.model.decompose(images, threshold, **asked)
         return scenes if labels is None else [labels.apply(scene) for scene in scenes]
 

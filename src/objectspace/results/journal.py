@@ -103,6 +103,11 @@ class Journal:
         images, objects = self._base.execute("SELECT count(*), coalesce(sum(count), 0) FROM images").fetchone()
         return images, objects
 
+    def unexplained(self) -> Iterator[tuple[str, float]]:
+        """The images by name, with the share of their pixels that nobody explains, where that is known."""
+        query = "SELECT file_name, unexplained FROM images WHERE unexplained IS NOT NULL ORDER BY number"
+        yield from self._base.execute(query)
+
     def is_finished(self, key: str, stamp: str) -> bool:
         """Whether the file, as it is now, was taken apart to its end."""
         return self._has("SELECT 1 FROM sources WHERE key = ? AND stamp = ?", os.fsencode(key), stamp)

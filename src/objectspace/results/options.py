@@ -26,6 +26,9 @@ class DecomposeOptions:
     gif: Path | None = None
     fps: float = 15  # what an Atari game shows at the usual frame skip of 4
     scale: float | None = None  # of the GIF; None enlarges small images
+    yolo: bool = False
+    tile: bool = False  # whether images are looked at in tiles, whatever the model's view says
+    tile_scale: float | None = None  # how many times their size; None: the view's, or as they are
     labels: Labels | None = None
     strict: bool = False
 
@@ -35,4 +38,6 @@ class DecomposeOptions:
         labels = None if self.labels is None else self.labels.fingerprint
         chosen = {"--threshold": self.threshold, "--price": self.price, "--labels": labels}
         chosen["--no-leftovers"] = not self.leftovers
+        if self.tile:  # directories of before know nothing of it
+            chosen |= {"--tile": True, "--tile-scale": self.tile_scale}
         return chosen | {f"--{name}": each for name, each in given.items()}

@@ -36,6 +36,12 @@ def describe(run: Path, name: str, machine: str) -> Card:
     )
 
 
+def data_of(run: Path) -> Path | None:
+    """The data set that a run was trained on, if it is still there."""
+    data = Path(_read(run / "summary.json")["data"])
+    return data if data.is_dir() else None
+
+
 def measured(card: Card, on: str, metrics: Mapping[str, Any]) -> Card:
     """The card with the plain numbers among the metrics, as precise as they are trustworthy."""
     plain = {key: value for key, value in metrics.items() if value is None or isinstance(value, int | float)}

@@ -24,7 +24,7 @@ from lightning_fabric import Fabric
 from objectspace.data.motion import Motion
 from objectspace.data.sampler import Sampler
 from objectspace.errors import UserError
-from objectspace.training import optimisers
+from objectspace.training import optimisers, signs
 from objectspace.training.batches import noise, to_images, to_motion
 from objectspace.training.display import Display, Say
 from objectspace.training.distributed import averages, on_rank_zero, share_of
@@ -34,7 +34,7 @@ from objectspace.training.monitor import Collapse, Watch
 from objectspace.training.signals import stop_signals
 from objectspace.training.state import Start, State, save
 from objectspace.training.step import StepReport, take_step
-from objectspace.training.validation import validate
+from objectspace.training.validation import tell, validate
 
 MOST_SKIPPED = 20  # steps in a row without a finite gradient before a run gives up
 PHASES = {
@@ -67,6 +67,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     config, anneal = start.recipe.model, start.recipe.anneal
     grace = max(training.watch_from, anneal.objects_from)
     watch = Watch(config.cells, config.collapses, grace, Counter(state.lasting))
+    steps = signs.Steps(config.cells, signs.first_step(anneal.objects_from), anneal.objects_from or training.watch_from)
     moving = None if anneal.motion_prior is None else Motion(start.train)
     phase = anneal.phase_at(training.steps)  # a training of one phase says nothing of it
     apart = start.model.clip_groups() if training.clip_apart else None
@@ -103,6 +104,9 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
             if logged and log is not None:
                 facts: dict[str, float | str] = {"seconds": round(state.seconds, 2), "phase": phase}
                 log.write(state.step, facts | dict(report.terms))
+            early = steps.warnings(state.clock, report.terms)
+            tell(early, state, log, say)
+            state.warnings |= early
             display.show(state.step, _numbers(state, report), line=logged)
             if last or state.step % training.validate_every == 0:
                 collapse = validate(start, state, log, watch, say)

@@ -123,6 +123,7 @@ def _finish(start: Start, ended: Ended, failed: Failed) -> dict[str, Any]:
         "steps": start.recipe.training.steps,
         "processes": start.fabric.world_size,
         "data": str(start.train.root),
+        "warnings": ended.state.warnings,
     }
 
     def write_model() -> None:

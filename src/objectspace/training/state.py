@@ -29,6 +29,7 @@ class State:
     best_step: int = 0  # ... and its step
     measures: dict[str, float] = field(default_factory=dict)  # of the last validation
     lasting: dict[str, int] = field(default_factory=dict)  # for how many validations a collapse has shown
+    warnings: dict[str, str] = field(default_factory=dict)  # those that hold, by name (`signs.py`)
 
     @property
     def clock(self) -> int:

@@ -4,7 +4,7 @@ All of it is about what the model has learned: what is found and not `understood
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from objectspace.evaluation.evaluate import LOOSE
 from objectspace.evaluation.ignored import outside
 from objectspace.evaluation.pixels import squared_error
 from objectspace.scene import Scene
+from objectspace.training import signs
 from objectspace.training.directory import writing
 from objectspace.training.display import Say
 from objectspace.training.distributed import on_rank_zero
@@ -27,13 +28,13 @@ PICTURED = 6  # images in latest.png
 def validate(start: Start, state: State, log: MetricsLog | None, watch: Watch, say: Say) -> Collapse | None:
     """Measure on held-out images, draw them, and warn; gives a fatal collapse if there is one."""
 
-    def measure_and_log() -> tuple[dict[str, float], list[Collapse], dict[str, int]]:
+    def measure_and_log() -> tuple[dict[str, float], list[Collapse], dict[str, int], dict[str, str]]:
         assert log is not None
         with writing(start.run):
-            measures, collapses = _validate(start, state, log, watch, say)
-        return measures, collapses, dict(watch.lasting)
+            measures, collapses, holding = _validate(start, state, log, watch, say)
+        return measures, collapses, dict(watch.lasting), holding
 
-    state.measures, collapses, state.lasting = on_rank_zero(start.fabric, measure_and_log)
+    state.measures, collapses, state.lasting, state.warnings = on_rank_zero(start.fabric, measure_and_log)
     if state.measures.get("val_ap", math.nan) > state.best:  # never true of nan
         state.best, state.best_step = state.measures["val_ap"], state.step
     return next((collapse for collapse in collapses if collapse.fatal), None)
@@ -41,7 +42,7 @@ def validate(start: Start, state: State, log: MetricsLog | None, watch: Watch, s
 
 def _validate(
     start: Start, state: State, log: MetricsLog, watch: Watch, say: Say
-) -> tuple[dict[str, float], list[Collapse]]:
+) -> tuple[dict[str, float], list[Collapse], dict[str, str]]:
     start.objective.eval()
     numbers = range(min(start.recipe.training.validate_images, len(start.held_out)))
     images = [start.held_out.images[number] for number in numbers]
@@ -57,7 +58,22 @@ def _validate(
     for collapse in collapses:
         say(f"warning: {collapse.name}: {collapse.advice}")
         log.write(state.step, {"warning": collapse.name})
-    return measures, collapses
+    holding: dict[str, str] = {}
+    ready = start.recipe.anneal.objects_from
+    if state.clock >= signs.first_step(ready):
+        settled = state.clock >= (ready or start.recipe.training.watch_from)
+        holding = signs.warnings(signs.signs(images, scenes), watch.cells if settled else 0)
+        tell(holding, state, log, say)
+    return measures, collapses, holding
+
+
+def tell(found: Mapping[str, str], state: State, log: MetricsLog | None, say: Say) -> None:
+    """Say the warnings that did not hold before."""
+    for name, text in found.items():
+        if name not in state.warnings:
+            say(f"warning: {name}: {text}")
+            if log is not None:
+                log.write(state.step, {"warning": name})
 
 
 def measure(scenes: Sequence[Scene], dataset: Dataset, published: Sequence[Scene] | None = None) -> dict[str, float]:

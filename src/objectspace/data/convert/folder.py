@@ -2,13 +2,17 @@
 
 <root>/**/*.png|jpg|...                  all of them one split
 <root>/{train,val,test}/**/*.png|...     or one split each, where such directories exist
+
+Every page of a stack and every frame of an animation is an image of its own, as when images are taken apart.
 """
 
 from objectspace.data.convert.base import split_directories
 from objectspace.data.convert.files import Entry, FileConverter, Listing
-from objectspace.data.sample import Problem, Sample
+from objectspace.data.sample import Attribute, Problem, Sample
 from objectspace.errors import UserError
-from objectspace.io.images import SUFFIXES, BadImage, list_images, read_deep
+from objectspace.io.images import SUFFIXES, BadImage, list_images, read_deep_frames
+
+MOST_PIXELS = 200_000_000  # of a stack's pages, which are in memory together
 
 
 class Folder(FileConverter):
@@ -40,7 +44,16 @@ class Folder(FileConverter):
         return listing
 
     def load(self, entry: Entry) -> list[Sample | Problem]:
+        made: list[Sample | Problem] = []
+        pixels = 0
         try:
-            return [Sample(read_deep(entry.path), attributes={"source": entry.name})]
+            for number, photo in read_deep_frames(entry.path):
+                page: dict[str, Attribute] = {} if number is None else {"page": number}
+                made.append(Sample(photo, attributes={"source": entry.name} | page))
+                pixels += photo.shape[0] * photo.shape[1]
+                if pixels > MOST_PIXELS:
+                    made.append(Problem(entry.name, f"is too large a stack: its first {len(made)} pages are taken"))
+                    break
         except BadImage as error:
-            return [Problem(entry.name, error.reason)]
+            made.append(Problem(entry.name, error.reason))
+        return made

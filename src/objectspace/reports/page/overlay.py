@@ -9,12 +9,15 @@ from collections.abc import Iterable
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
+from scipy import ndimage
 
 from objectspace.geometry.rle import Mask
 from objectspace.reports.page.markup import SIDE, number, shrink_mask
 from objectspace.reports.page.shell import render
 from objectspace.reports.pictures import palette
 from objectspace.scene import Box, Object, Scene
+
+SPECK = 6  # pixels: fewer that nobody explains are not worth an outline
 
 
 def colors(count: int) -> list[str]:
@@ -33,6 +36,7 @@ def overlay(scene: Scene, truth: NDArray[np.float64] | None, image_id: str) -> M
         id=image_id,
         width=scene.width,
         height=scene.height,
+        unexplained=_unexplained(scene),
         shades=[{"index": index, "color": hues[index]} | _shade(scene, scene.found[index]) for index in shown],
         known=[_frame(box) for box in known if box is not None],
         found=[{"index": index, "color": hues[index]} | _found_box(scene, index) for index in shown],
@@ -93,6 +97,20 @@ def _shade(scene: Scene, item: Object) -> dict[str, object]:
     else:
         hole = _frame(inside(item.box, scene) or item.box)
     return {"scale": scale, "path": f"M{-width} {-height}h{3 * width}v{3 * height}h{-3 * width}z{hole}"}
+
+
+def _unexplained(scene: Scene) -> dict[str, str]:
+    """The outlines of what nobody explains; specks of a few pixels are left out."""
+    if scene.unexplained is None:
+        return {"path": "", "scale": ""}
+    mask = shrink_mask(scene.unexplained, SIDE)
+    labels, count = ndimage.label(mask)
+    large = np.bincount(labels.ravel(), minlength=count + 1) >= SPECK
+    large[0] = False
+    scale = ""
+    if mask.shape != (scene.height, scene.width):
+        scale = f"scale({scene.width / mask.shape[1]:.6g} {scene.height / mask.shape[0]:.6g})"
+    return {"path": outline(large[labels]), "scale": scale}
 
 
 def _found_box(scene: Scene, index: int) -> dict[str, object]:

@@ -74,7 +74,10 @@
     find(".tools").hidden = false;
     find(".search").hidden = scenes.length < 2;
     order.parentElement.hidden = scenes.length < 2;
+    const unexplained = scene => Number(scene.dataset.unexplained ?? -1);
     find(".has-truth").hidden = !find(".truth path");
+    find(".has-nobody").hidden = !find(".nobody");
+    find(".by-unexplained").hidden = !scenes.some(scene => "unexplained" in scene.dataset);
     search.addEventListener("input", () => {
       const wanted = search.value.trim().toLowerCase();
       let left = 0;
@@ -85,10 +88,11 @@
       output.textContent = wanted ? `${left} of ${scenes.length} images` : "";
     });
     order.addEventListener("change", () => {
-      const sign = { given: 0, most: -1, fewest: 1 }[order.value];
-      list.append(...[...scenes].sort((a, b) => sign * (count(a) - count(b))));
+      const sign = { given: 0, most: -1, fewest: 1, unexplained: -1 }[order.value];
+      const key = order.value === "unexplained" ? unexplained : count;
+      list.append(...[...scenes].sort((a, b) => sign * (key(a) - key(b))));
     });
-    for (const kind of ["found", "truth"]) {
+    for (const kind of ["found", "truth", "nobody"]) {
       const box = find(`.show-${kind}`);
       box.addEventListener("change", () => root.classList.toggle(`hide-${kind}`, !box.checked));
     }

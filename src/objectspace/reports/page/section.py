@@ -41,6 +41,7 @@ def section(index: int, name: str, image: Picture, scene: Scene, truth: NDArray[
     return render(
         "section.html",
         id=image_id,
+        unexplained=scene.unexplained_share,
         name=name,
         about=about,
         input=embedded(shrink(image, LARGE)),
@@ -75,6 +76,7 @@ def _pictures(image: Picture, scene: Scene) -> Iterator[tuple[str, NDArray[np.ui
 def _card(image: Picture, scene: Scene, item: Object, color: str) -> dict[str, object]:
     """What is known about an object."""
     crop = _crop(image, scene, item)
+    drawn = None if item.crop is None or not item.crop.size else shrink(item.crop, CROP)
     size = " × ".join(_pixels(item.box[axis + 2] - item.box[axis]) for axis in (0, 1))
     facts = {"score": f"{item.score:.2f}", "depth": f"{item.depth:.2f}", "size": size}
     if item.evidence is not None:
@@ -84,6 +86,7 @@ def _card(image: Picture, scene: Scene, item: Object, color: str) -> dict[str, o
     return {
         "color": color,
         "crop": None if crop is None else embedded(crop),
+        "drawn": None if drawn is None else embedded(drawn),
         "label": item.label,
         "is_inside": inside(item.box, scene) is not None,
         "facts": facts,
@@ -95,9 +98,7 @@ def _pixels(length: float) -> str:
 
 
 def _crop(image: Picture, scene: Scene, item: Object) -> Picture | None:
-    """The object as the model draws it, else cut from the image; None when there is nothing to be seen."""
-    if item.crop is not None:
-        return shrink(item.crop, CROP) if item.crop.size else None
+    """The object cut from the image; None when there is nothing to be seen."""
     box = inside(item.box, scene)
     if box is None:
         return None
