@@ -35,16 +35,16 @@ PLAIN: Table = {
     "still_things": "background",
 }
 BACKGROUNDS: Mapping[str, Table] = {
-    "one colour an image": PLAIN | {"flat": True},
+    "one colour an image": PLAIN | {"palette": True},  # read off the image: nothing has to be learned
     "one plane of colour an image": PLAIN | {"plane": True},
     "one still": PLAIN | {"components": 0, "stills": 1},
     "several colours an image": PLAIN | {"components": 5, "palette": True, "stray": 0.02},
     "one smooth component": PLAIN,
 }  # as the ladder has them (`training/rungs.py`)
 PLAN = {"warm": 400, "objects": 800, "sharpen": 600}  # steps of a training with time enough, and of its background:
-BACKGROUND = {"still": 50, "one": 150, "several colours": 300, "": 500}
+BACKGROUND = {"still": 50, "one colour": 60, "plane": 200, "several colours": 300, "": 500}
 PHASES = ("background", "warm", "objects", "sharpen")
-SHORTEST = {"background": 120, "warm": 80, "objects": 80, "sharpen": 40}
+SHORTEST = {"background": 150, "warm": 80, "objects": 80, "sharpen": 40}
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def model(seen: Look, found: Sizes, contrast: float, noise: float, background: T
         "spread": round(spread, 3),
         "price": price,
     }
-    sure = background.get("flat") or background.get("plane") or not background.get("components")
+    sure = background.get("plane") or background.get("components", 5) < 2
     table: Table = {
         "about": "SPACE, as chosen by looking at the pictures",
         "source": "ours: objectspace train auto",
@@ -190,6 +190,6 @@ def steps(background: Table, seconds: float, cost: Mapping[str, float]) -> tuple
 def _of_background(background: Table) -> int:
     if background.get("stills") and not background.get("components"):
         return BACKGROUND["still"]
-    if background.get("flat") or background.get("plane"):
-        return BACKGROUND["one"]
-    return BACKGROUND["several colours" if background.get("palette") else ""]
+    if background.get("palette"):
+        return BACKGROUND["one colour" if background.get("components") == 1 else "several colours"]
+    return BACKGROUND["plane" if background.get("flat") or background.get("plane") else ""]

@@ -225,8 +225,8 @@ def _beyond(results: list[Result], held_out: Dataset) -> Result:
     A ladder's few steps favour what learns fast; a weak ground that cannot draw a frame or a table's edge never will.
     """
     chosen = best_of(results)
-    stronger = [each for each in results[results.index(chosen) :] if each.rung.background.palette]
-    if not stronger or chosen.rung.background.palette or _ground(chosen, held_out) < GROUND_LEFT:
+    stronger = [each for each in results[results.index(chosen) + 1 :] if _is_several_colours(each.rung)]
+    if not stronger or _is_several_colours(chosen.rung) or _ground(chosen, held_out) < GROUND_LEFT:
         return chosen
     drawn = stronger[0].compact.sum() < DRAWN * chosen.compact.sum()  # the objects, by the stronger one
     return chosen if drawn else stronger[0]
@@ -243,16 +243,27 @@ def _of(held_out: Dataset, count: int) -> NDArray[np.uint8]:
 
 
 def _some_rungs(recipe: Recipe, guessed: Guess, images: int) -> list[Rung]:
-    """The guessed rung, the next above it, and the cheap ones below: one colour, a plane."""
+    """The guessed rung, the next above it, and below it one colour, a plane and several colours."""
     ladder = [
-        rung
+        _sure(rung)
         for rung in rungs(_background(recipe), images)
         if not rung.background.stills or guessed.left.name == "one still"
     ]
     wanted = choose.background(guessed.left.name)
     at = next((n for n, rung in enumerate(ladder) if choose.kind_of(rung.background) == wanted), 0)
-    cheap = [rung for rung in ladder[:at] if rung.background.flat or rung.background.plane]
+    cheap = [rung for rung in ladder[:at] if rung.background.palette or rung.background.plane]
     return cheap + ladder[at : at + 1 + ABOVE]
+
+
+def _sure(rung: Rung) -> Rung:
+    """One colour is read off the image rather than learned, which takes hundreds of steps."""
+    if not rung.background.flat:
+        return rung
+    return Rung(rung.name, rung.background.model_copy(update={"flat": False, "palette": True}))
+
+
+def _is_several_colours(rung: Rung) -> bool:
+    return rung.background.palette and rung.background.components > 1
 
 
 def _background(recipe: Recipe) -> SpaceBackgroundConfig:
