@@ -8,8 +8,11 @@ import torch
 from PIL import Image
 
 from helpers.commands import command
-from objectspace.auto import choose, guess, plan
+from objectspace.auto import choose, guess, plan, run
+from objectspace.auto.judge import Verdict
 from objectspace.recipes.files import load_run
+from objectspace.training import ladder
+from objectspace.training.rungs import rungs as all_rungs
 
 torch.set_num_threads(1)
 TINY = [
@@ -117,3 +120,23 @@ def test_files_that_cannot_be_read_are_too_many(folder, tmp_path, draw, short):
     for number in range(10):
         (data / f"bad-{number}.png").write_bytes(np.random.default_rng(number).bytes(20))
     assert "can be read" in run_auto(data, tmp_path / "run", code=2).stderr
+
+
+@pytest.mark.slow
+def test_what_is_not_good_is_tried_again_with_another_background(draw, folder, tmp_path, short, monkeypatch):
+    data, out = folder(draw(14, 48, (4,), number=3)), tmp_path / "run"
+    monkeypatch.setattr(
+        plan, "_some_rungs", lambda recipe, guessed, images: all_rungs(plan._background(recipe), images)[:2]
+    )
+    monkeypatch.setattr(ladder, "WORTH", -9.0)  # so that both are tried
+    monkeypatch.setattr(run.judging, "judge", lambda seen, doubts: Verdict("doubtful", ("so it is said",), ()))
+    said = run_auto(data, out, "--minutes", 5).stdout
+    assert "another try" in said
+    assert "verdict on the other try: " in said
+    assert (out / "second" / "model" / "config.json").exists()
+    kept = json.loads((out / "auto.json").read_text())["model"]
+    assert ("the first one stays" in said) == (kept == ".")
+    weights = [
+        path.read_bytes() for path in (out / "model" / "model.safetensors", out / kept / "model" / "model.safetensors")
+    ]
+    assert weights[0] == weights[1]

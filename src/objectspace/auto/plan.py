@@ -47,6 +47,7 @@ ABOVE = 1  # backgrounds that are tried beyond the guessed one
 TIMED = 2  # steps of each phase
 RUNG_IMAGES = 64  # held-out images that it is measured on
 ORDERLY = 0.3  # of what the ladder leaves, that must lie in regions of one size, for these to be measured
+AGREE = 1.7  # times larger or smaller, at most, than at first sight: the resolution was chosen by that
 FOR_TRAINING = 0.85  # of the time that is left; the rest is for validations, and for judging
 UNSEEN = 0.12  # of the longer side: the size of objects when nothing stands out
 
@@ -64,6 +65,8 @@ class Plan:
     left: float  # share of the pixels that the background leaves unexplained
     regions: tuple[int, ...]  # that it leaves, of images of the model's size
     doubts: tuple[str, ...]
+    table: Table  # what was chosen, before steps and changes
+    others: tuple[Table, ...]  # backgrounds to try if this one turns out badly, the best of them first
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,16 +104,18 @@ def make(data: Path, run: Path, seconds: float, changes: Sequence[str], say: Say
     train_set, held_out = (
         Dataset(run / "data", split, recipe.model.image_size, view=recipe.model.view) for split in ("train", "val")
     )
-    if _says(changes, "model.background.", "training.ladder"):
-        background, result = choose.kind_of(_background(recipe)), None
+    if _says(changes, "training.ladder", *(f"model.background.{key}" for key in choose.PLAIN)):
+        background, result, others = choose.kind_of(_background(recipe)), None, ()
     else:
-        background, result = _climb(run, recipe, guessed, (train_set, held_out), seconds, say)
+        background, result, others = _climb(run, recipe, guessed, (train_set, held_out), seconds, say)
     left = _leftover(result, held_out, guessed)
     share = choose.share_of_picture(seen, image)
     measured = sizes.measure(left.regions, left.unexplained.shape[1:])
     if result is not None and measured is not None and left.order >= min(ORDERLY, guessed.left.order):
-        found = guess.in_pictures(measured, scale, share)
-        say(f"behind that background: {describe_sizes(found)}")
+        measured = guess.in_pictures(measured, scale, share)
+        if guessed.found is None or max(measured.side / found.side, found.side / measured.side) < AGREE:
+            found = measured
+        say(f"behind that background: {describe_sizes(measured)}")
     chosen = choose.model(seen, found, contrast, noise, background, image)
     cost = time_of_steps(_recipe(chosen.table, dict.fromkeys(choose.PHASES, 10), changes), train_set)
     phases, part = choose.steps(background, FOR_TRAINING * max(0.0, until - time.monotonic()), cost)
@@ -125,7 +130,18 @@ def make(data: Path, run: Path, seconds: float, changes: Sequence[str], say: Say
         left=float(left.unexplained.mean()),
         regions=tuple(len(each) for each in left.regions),
         doubts=tuple(doubts),
+        table=chosen.table,
+        others=others,
     )
+
+
+def with_background(
+    table: Table, background: Table, seconds: float, cost: Mapping[str, float], changes: Sequence[str]
+) -> Recipe:
+    """A plan's recipe with another background, with steps for so many seconds."""
+    model = table["model"] | {"background": table["model"]["background"] | background}
+    phases, _ = choose.steps(background, FOR_TRAINING * seconds, cost)
+    return _recipe(table | {"model": model}, phases, changes)
 
 
 def describe(seen: Look) -> str:
@@ -203,11 +219,15 @@ def _says(changes: Sequence[str], *keys: str) -> bool:
 
 def _climb(
     run: Path, recipe: Recipe, guessed: Guess, data: tuple[Dataset, Dataset], seconds: float, say: Say
-) -> tuple[Table, Result]:
-    """The background, as a recipe's values, and what it made of the held-out pictures."""
+) -> tuple[Table, Result, tuple[Table, ...]]:
+    """The background, as a recipe's values, what it made of the held-out pictures, and others to try after it."""
     few = max(LEAST_STEPS, round(RUNG_STEPS * min(1.0, seconds / ENOUGH_SECONDS)))
     training = recipe.training.model_copy(update={"ladder": few})
     recipe = recipe.model_copy(update={"training": training})
+
+    def kind(result: Result) -> Table:
+        return choose.kind_of(result.rung.background)
+
     _, results = climbed(run, recipe, *data, say, ladder=_some_rungs(recipe, guessed, len(data[0])))
     chosen = _beyond(results, data[1])
     if chosen is not best_of(results):
@@ -216,7 +236,9 @@ def _climb(
         background = chosen.rung.background.model_dump(mode="json")
         kept = read_json(run / LADDER) | {"chosen": chosen.rung.name, "reason": reason, "background": background}
         write_json(run / LADDER, kept)
-    return choose.kind_of(chosen.rung.background), chosen
+    at = results.index(chosen)
+    others = results[at + 1 :] + results[:at][::-1]  # stronger ones first
+    return kind(chosen), chosen, tuple(kind(each) for each in others)
 
 
 def _beyond(results: list[Result], held_out: Dataset) -> Result:

@@ -4,6 +4,8 @@
     RUN/looked.png     some pictures, what the background leaves of them, what was taken for objects
     RUN/data           links to the pictures, as a data set of ours
 
+    RUN/second         if the first try was not good, and there was time: another one, with another background
+
 All else is an ordinary run (`training/loop.py`), which goes on with `resume` and whose weights are in RUN/model.
 """
 
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from objectspace.auto import judge as judging
 from objectspace.auto import plan as planning
@@ -37,6 +40,9 @@ RECORD = "auto.json"
 MOST_MINUTES = 45.0
 LEAST_SECONDS = 20.0  # of training, however long looking took
 JUDGED = 48  # held-out images
+AGAIN = 0.3  # of the time must be left for another try
+SECOND = "second"  # the directory of that, in the run's
+RANKS = ("failed", "doubtful", "good")
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,21 @@ class AutoOptions:
     explain: bool = False  # look and choose, and do not train
 
 
+@dataclass(frozen=True)
+class Judged:
+    """How weights turned out."""
+
+    verdict: Verdict
+    seen: judging.Measures
+    bound: float  # nats, of held-out images
+    place: str = "."  # in the run, where they were trained
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The better, the higher: the verdict's word, then the bound."""
+        return RANKS.index(self.verdict.word), self.bound
+
+
 def train(options: AutoOptions, say: Say) -> dict[str, Any]:
     """Look at pictures, train on them, judge the result; gives the summary that is also in RUN/summary.json."""
     begun = time.monotonic()
@@ -63,13 +84,41 @@ def train(options: AutoOptions, say: Say) -> dict[str, Any]:
     summary = run_training(recipe, RunOptions(options.run / "data", options.run, True, left / 60), say)
     if summary["ended"] == "stopped":
         return summary
-    verdict, seen = _judged(options.run, recipe, record)
-    say(f"verdict: {verdict}")
-    summary |= {"verdict": verdict.to_dict()}
+    judged = _judged(options.run, recipe, record)
+    say(f"verdict: {judged.verdict}")
+    left = 60 * minutes - (time.monotonic() - begun)
+    if judged.verdict.word != "good" and left > AGAIN * 60 * minutes and record["others"]:
+        judged = _again(options, record, judged, left, say)
+    summary |= {"verdict": judged.verdict.to_dict()}
+    record |= {"verdict": judged.verdict.to_dict(), "measures": asdict(judged.seen), "model": judged.place}
     with writing(options.run):
-        write_json(options.run / RECORD, record | {"verdict": verdict.to_dict(), "measures": asdict(seen)})
+        write_json(options.run / RECORD, record)
         write_json(options.run / "summary.json", summary)
     return summary
+
+
+def _again(options: AutoOptions, record: dict[str, Any], before: Judged, seconds: float, say: Say) -> Judged:
+    """Train with the next best background in RUN/second, and keep the better weights in RUN/model."""
+    place = options.run / SECOND
+    say(f"there is time for another try, with another background: {place}")
+    recipe = planning.with_background(
+        record["table"], record["others"][0], seconds, record["seconds_a_step"], options.changes
+    )
+    if (place / "recipe.toml").exists():  # begun before
+        recipe = recipe_files.load_run(place)
+    summary = run_training(recipe, RunOptions(options.run / "data", place, True, seconds / 60), say)
+    if summary["ended"] == "stopped":
+        return before
+    judged = _judged(place, recipe, record)
+    say(f"verdict on the other try: {judged.verdict}")
+    if judged.rank <= before.rank:
+        say("the first one stays")
+        return before
+    with writing(options.run):
+        for path in (place / "model").iterdir():
+            write_atomically(options.run / "model" / path.name, path.read_bytes())
+    say(f"the other one is better: {options.run / 'model'} is now that of {place}")
+    return replace(judged, place=SECOND)
 
 
 def _planned(options: AutoOptions, seconds: float, say: Say) -> dict[str, Any]:
@@ -110,6 +159,8 @@ def _record(plan: Plan, options: AutoOptions) -> dict[str, Any]:
         "unexplained": plan.left,
         "regions": list(plan.regions),
         "doubts": list(plan.doubts),
+        "table": plan.table,
+        "others": list(plan.others),
     }
 
 
@@ -144,11 +195,12 @@ def _tell(plan: Plan, options: AutoOptions, say: Say) -> None:
         say(f"warning: {doubt}")
 
 
-def _judged(run: Path, recipe: Recipe, record: dict[str, Any]) -> tuple[Verdict, judging.Measures]:
+def _judged(run: Path, recipe: Recipe, record: dict[str, Any]) -> Judged:
     """The verdict on the weights of a run."""
     model = from_pretrained(run / "model")
     assert isinstance(model, GridModel)
-    held_out = Dataset(run / "data", "val", recipe.model.image_size, view=recipe.model.view)
+    data = run / "data" if (run / "data").exists() else run.parent / "data"
+    held_out = Dataset(data, "val", recipe.model.image_size, view=recipe.model.view)
     count = min(JUDGED, len(held_out))
     images = held_out.batch(np.linspace(0, len(held_out) - 1, count).astype(np.int64))
     scenes = model.seeing().decompose(list(images), pictures=False, background=False)
@@ -158,7 +210,10 @@ def _judged(run: Path, recipe: Recipe, record: dict[str, Any]) -> tuple[Verdict,
     left, shown = background_leaves(model, images, replace(model.final, background_only=True), recipe.training.batch)
     ground = [ground_pixels(each, image) for each, image in zip(left, shown, strict=True)]
     seen = judging.measure(scenes, earlier, record["regions"], limit, ground)
-    return judging.judge(seen, record["doubts"]), seen
+    with torch.no_grad():
+        parts = torch.from_numpy(images).permute(0, 3, 1, 2).split(recipe.training.batch)
+        bounds = torch.cat([model(part.float() / 255, model.final, sample=False).elbo for part in parts])
+    return Judged(judging.judge(seen, record["doubts"]), seen, float(bounds.mean()))
 
 
 def _earlier(run: Path, model: SceneModel) -> SceneModel | None:

@@ -88,7 +88,8 @@ def _train_auto(
         parts = ["objectspace", "train", AUTO, "--data", str(data), "--out", str(out), "--resume"]
         _say(f"go on with  {shlex.join(parts)}")
     else:
-        _say(f"use it:  {shlex.join(['objectspace', 'decompose', str(data), '--model', str(out), '--out', 'OBJECTS'])}")
+        parts = ["objectspace", "decompose", str(data), "--model", str(out / "model"), "--out", "OBJECTS"]
+        _say(f"use it:  {shlex.join(parts)}")
 
 
 def _say(line: str) -> None:
