@@ -10,8 +10,9 @@ from typing import Any
 
 from benchmarks.common import bar_plot, report
 from objectspace.data.atari import AtariSource
-from objectspace.data.generate import Source, generate
+from objectspace.data.generate import generate
 from objectspace.data.rooms import RoomsSource
+from objectspace.data.source import Source
 from objectspace.data.sprites import SpritesSource
 from objectspace.data.streams import Stream
 

@@ -25,7 +25,7 @@ from benchmarks.common import bar_plot, report
 from benchmarks.dense import DenseSpace
 from benchmarks.step import OBJECTS, SIZE, config_for
 from objectspace.config import Anneal
-from objectspace.models.parts.visible import SHARPEST
+from objectspace.models.parts.visible import FEWEST, SHARPEST
 from objectspace.models.space import Space
 from objectspace.ops.compositing import SHARPNESS, SHIFT
 from objectspace.ops.geometry import to_affine
@@ -77,10 +77,13 @@ class Dense:
         if whole:
             torch.zeros_like(images).index_add(0, image, shares * pictures) + (1 - covered) * behind.image
         colours = pictures / alphas.clamp(min=1e-6)
-        explains = shares * alphas * _density(images[image], colours)  # (M, 1, H, W)
         components = (behind.log_masks.exp() * _density(images[:, None], behind.means)).sum(1)
-        everything = ((1 - covered).clamp(min=0) * components).index_add(0, image, explains)
-        visible = (explains > 0.5 * everything[image])[:, 0]
+        ground = (1 - covered).clamp(min=0) * components
+        owned = _owned(shares * alphas * _density(images[image], colours), ground, image)  # (M, 1, H, W)
+        total = (alphas * owned).sum((2, 3), keepdim=True)
+        seen = (alphas * owned * images[image]).sum((2, 3), keepdim=True) / total.clamp(min=FEWEST)
+        colours = torch.where(total < FEWEST, colours, torch.lerp(seen, colours, alphas))  # of what is hardly drawn
+        visible = _owned(shares * alphas * _density(images[image], colours), ground, image)[:, 0]
         return [list(visible[(image == number) & present.flatten()[chosen]]) for number in range(count)]
 
     def _glimpses(self, images: Tensor, where: Tensor) -> tuple[Tensor, Tensor]:
@@ -92,6 +95,11 @@ class Dense:
         )
         picture, alpha = front.glimpse_decoder(front.glimpse_encoder(glimpses).chunk(2, dim=1)[0])
         return picture, alpha
+
+
+def _owned(explains: Tensor, ground: Tensor, image: Tensor) -> Tensor:
+    """Which pixels (M, 1, H, W) objects explain better than all else does together, `ground` (B, 1, H, W) included."""
+    return explains > 0.5 * ground.index_add(0, image, explains)[image]
 
 
 def _density(values: Tensor, mean: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from objectspace.evaluation.evaluate import evaluate
 from objectspace.evaluation.stillness import still_categories
 from objectspace.geometry.regions import find_regions
 from objectspace.models.parts.grid import GridModel
-from objectspace.models.parts.warm import LARGEST
+from objectspace.models.parts.targets import LARGEST
 from objectspace.scene import Scene
 
 

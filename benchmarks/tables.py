@@ -13,6 +13,7 @@ Numbers come from the cards of the shipped weights, and from docs/measurements/*
     recipe          its name
     seed            of the training
     minutes, steps  of training, from an empty run; minutes may be null: unknown
+    processor_minutes  what the processor computed in them, which other work hardly changes; null: unknown
     ended           "finished", "stopped", "out of time" or a collapse's name
     failed_starts   seeds that collapsed before this one
     machine         what it was trained on, in words
@@ -75,6 +76,7 @@ class Measurement:
     data: str
     data_seed: int | None
     test_seed: int | None
+    processor_minutes: float | None = None
     measured_on: str = ""
     failed_starts: int = 0
     metrics: Metrics = field(default_factory=dict)
@@ -96,7 +98,13 @@ def read_measurements(folder: Path = MEASUREMENTS) -> list[Measurement]:
 
 
 def measurement_of(
-    run: Path, metrics: Path | None, test_seed: int | None, recipe: str | None, machine: str, note: str
+    run: Path,
+    metrics: Path | None,
+    test_seed: int | None,
+    recipe: str | None,
+    machine: str,
+    note: str,
+    processor: float | None = None,
 ) -> Measurement:
     """What a run's directory says, and an `objectspace evaluate --json` file or the card of its packed weights."""
     summary = _read(run / "summary.json", "which a run has once it has ended")
@@ -106,6 +114,8 @@ def measurement_of(
     on = measured.get("measured_on")  # in a card; a report says it in parts
     if on is None and measured:
         on = f"{measured['images']} images of split {measured['split']}"
+    if processor is None and (seconds := summary["state"].get("processor")) is not None:
+        processor = round(seconds / 60, 1)
     return Measurement(
         recipe=recipe or recipe_name(given),
         seed=summary["seed"],
@@ -116,6 +126,7 @@ def measurement_of(
         data=given.data.made_by,
         data_seed=_read(made, "")["settings"].get("seed") if made.exists() else None,
         test_seed=test_seed,
+        processor_minutes=processor,
         measured_on=on or "",
         failed_starts=len(summary["failed_starts"]),
         metrics=_plain(by_new_names(measured.get("metrics", measured))),
@@ -152,6 +163,12 @@ def _read(path: Path, what: str) -> dict[str, Any]:
 def number(value: float | None, digits: int = 3) -> str:
     """A metric as it is printed; a dash where it is unknown."""
     return "-" if value is None else f"{value:.{digits}f}"
+
+
+def minutes(run: Card | Measurement) -> str:
+    """Of training, and in brackets those that the processor computed, where they are known."""
+    wall, own = number(run.minutes, 0), run.processor_minutes
+    return wall if own is None else f"{wall} ({own:.0f})"
 
 
 def headline(metrics: Metrics, prefix: str = "") -> str:
@@ -194,7 +211,7 @@ def shipped_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
 
 def trained(card: Card) -> list[str]:
     """How a shipped model came to be, and its first measures: the cells with which both tables of them begin."""
-    run = [f"`{card.name}`", str(card.seed), str(card.steps), f"{card.minutes:.0f}", size_of(card)]
+    run = [f"`{card.name}`", str(card.seed), str(card.steps), minutes(card), size_of(card)]
     return [*run, headline(card.metrics)]
 
 
@@ -209,7 +226,7 @@ def trained_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
         if not is_game(card)
     ]
     ours, published = "our rule: AP@0.5 / AP / count error", "published rule: the same"
-    return markdown(["model", "seed", "steps", "minutes", "size", ours, published], rows)
+    return markdown(["model", "seed", "steps", "minutes (of processor)", "size", ours, published], rows)
 
 
 def masks_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
@@ -228,7 +245,7 @@ def masks_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
 
 def games_table(cards: Sequence[Card], _: Sequence[Measurement]) -> str:
     """Shipped models of games."""
-    header = ["model", "seed", "steps", "minutes", "size", "AP@0.5 / AP / count error", "F1@0.5"]
+    header = ["model", "seed", "steps", "minutes (of processor)", "size", "AP@0.5 / AP / count error", "F1@0.5"]
     header += ["F1@0.5 of what moves", "F1@0.3", "strict F1@0.5", "published rule: AP@0.5 / AP / count error"]
     rows = [
         [
@@ -247,13 +264,20 @@ def seeds_table(cards: Sequence[Card], runs: Sequence[Measurement]) -> str:
     known = {(run.recipe, run.seed) for run in runs if not run.note}
     ours = [as_run(card) for card in cards if not is_game(card)]  # games: their table has all there is
     every = [*runs, *(run for run in ours if (run.recipe, run.seed) not in known)]
-    header = ["recipe", "seed", "minutes", "steps", "our rule: AP@0.5 / AP / count error", "published rule: the same"]
+    header = [
+        "recipe",
+        "seed",
+        "minutes (of processor)",
+        "steps",
+        "our rule: AP@0.5 / AP / count error",
+        "published rule: the same",
+    ]
     rows = []
     for recipe in sorted({run.recipe for run in every}):
         mine = sorted((run for run in every if run.recipe == recipe), key=lambda run: (run.seed, run.note))
         for run in mine:
             both = [headline(run.metrics), headline(run.metrics, "published_")]
-            rows.append([f"`{recipe}`", str(run.seed), number(run.minutes, 0), str(run.steps), *both, remarks(run)])
+            rows.append([f"`{recipe}`", str(run.seed), minutes(run), str(run.steps), *both, remarks(run)])
         alike = [run for run in mine if run.ended == "finished" and run.metrics and not run.note]
         if len(alike) > 1:
             both = [spread(alike, prefix) for prefix in ("", "published_")]
@@ -273,6 +297,7 @@ def as_run(card: Card) -> Measurement:
         data=card.data,
         data_seed=card.data_seed,
         test_seed=None,
+        processor_minutes=card.processor_minutes,
         measured_on=card.measured_on,
         failed_starts=card.failed_starts,
         metrics=card.metrics,
@@ -352,11 +377,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     adding.add_argument("--data-seed", type=int, help="the seed of the images that it was measured on")
     adding.add_argument("--recipe", help="the recipe's name; by default the shipped one that the run's is")
     adding.add_argument("--machine", default="", help="what it was trained on, in words")
+    adding.add_argument("--processor-minutes", type=float, help="that the processor computed, if the run does not say")
     adding.add_argument("--note", default="", help="what a reader must know; keeps the run out of the means")
     given = parser.parse_args(arguments)
     try:
         if given.command == "add":
-            run = measurement_of(given.run, given.metrics, given.data_seed, given.recipe, given.machine, given.note)
+            run = measurement_of(
+                given.run,
+                given.metrics,
+                given.data_seed,
+                given.recipe,
+                given.machine,
+                given.note,
+                given.processor_minutes,
+            )
             print(f"kept: {keep(run)}; now python -m benchmarks.tables")
             return 0
         changed = update(given.check, [ROOT / page for page in PAGES])

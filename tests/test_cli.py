@@ -147,7 +147,7 @@ def test_a_folder_of_pictures_becomes_a_data_set(tmp_path: Path) -> None:
     for number in range(3):
         Image.new("L", (20, 10 + number), 50 * number).save(tmp_path / "pictures" / f"{number}.png")
     (tmp_path / "pictures" / "broken.png").write_bytes(b"")
-    done = run("data", "convert", tmp_path / "pictures", tmp_path / "set", "--format", "folder", *ALONE)
+    done = run("data", "convert", tmp_path / "pictures", tmp_path / "set", "--format", "folder", *ALONE, code=1)
     assert "3 images" in done.stdout
     assert "left out: " in done.stderr
     assert "broken.png" in done.stderr

@@ -14,9 +14,7 @@ import pytest
 from benchmarks import ablation
 from benchmarks.ablation import minutes_to, plan
 from benchmarks.pieces import WHOLE, moved, pieces_of
-from objectspace.data.generate import generate
-from objectspace.data.sprites import SpritesSource
-from objectspace.data.streams import Stream
+from helpers.sprites import few_sprites
 from objectspace.errors import UserError
 from objectspace.models.parts.grid import GridModel
 from objectspace.ops.schedules import Schedule
@@ -139,10 +137,7 @@ def test_the_time_to_the_target_is_that_of_the_first_validation_that_reaches_it(
 
 @pytest.fixture(scope="module")
 def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("ablation") / "sprites"
-    source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.4, most=2)
-    generate(source, root, [Stream("train", 20), Stream("val", 6)], workers=1)
-    return root
+    return few_sprites(tmp_path_factory.mktemp("ablation") / "sprites", train=20, val=6)
 
 
 def ablate(data: Path, out: Path, *more: str) -> None:

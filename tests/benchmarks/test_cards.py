@@ -4,14 +4,17 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import cards
 from objectspace.data.generate import generate
 from objectspace.data.sprites import SpritesSource
 from objectspace.data.streams import Stream
-from objectspace.models import create
+from objectspace.errors import UserError
+from objectspace.models import create, from_pretrained
 from objectspace.models.card import CARD, Card, read_card
+from objectspace.scene import Object, Scene
 from oracle.small import small_config
 
 HISTORY = Card(
@@ -60,3 +63,24 @@ def test_weights_without_a_card_are_refused(sprites: Path, tmp_path: Path) -> No
         patch.setattr(sys, "argv", ["cards", str(tmp_path / "bare"), "--data", str(sprites)])
         with pytest.raises(SystemExit, match=r"error: .*has no card"):
             cards.main()
+
+
+def test_weights_of_before_note_what_their_training_images_are_like(
+    sprites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tiny"
+    model = create(small_config(), seed=1)
+    model.save_pretrained(folder)
+    (folder / CARD).write_text(HISTORY.to_json())
+    weights = (folder / "model.safetensors").read_bytes()
+    found = [Scene(32, 32)]
+    monkeypatch.setattr(type(model), "decompose", lambda *_, **__: found)
+    with pytest.raises(UserError, match="finds no object"):
+        cards.add_seen(folder, sprites)
+    box = (0.0, 0.0, 8.0, 8.0)
+    found[:] = [Scene(32, 32, (Object(box, box, what=np.ones(3, np.float32)),))]
+    cards.add_seen(folder, sprites)
+    seen = from_pretrained(folder).seen
+    assert seen is not None
+    assert (seen.counts, seen.means) == ((0.0, 1.0), ((1.0, 1.0, 1.0),))
+    assert (folder / "model.safetensors").read_bytes() == weights

@@ -69,6 +69,15 @@ def test_a_run_is_a_row() -> None:
     assert rows(RUN) == [expected]
 
 
+def test_minutes_of_the_processor_stand_in_brackets(run: Path) -> None:
+    assert "| 21 (6) |" in rows(replace(RUN, processor_minutes=5.6))[0]
+    summary = json.loads((run / "summary.json").read_text())
+    summary["state"]["processor"] = 336.0
+    (run / "summary.json").write_text(json.dumps(summary))
+    assert measurement_of(run, None, None, None, "", "").processor_minutes == 5.6
+    assert measurement_of(run, None, None, None, "", "", 4.0).processor_minutes == 4.0
+
+
 def test_seeds_have_a_mean_that_leaves_out_what_failed_or_was_measured_otherwise() -> None:
     better = replace(RUN, seed=4, metrics={"ap50": 0.8, "ap": 0.6, "count_error": 0.04})
     stopped = replace(RUN, seed=5, ended="stopped", metrics={"ap50": 0.0, "ap": 0.0, "count_error": 1.0})

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from helpers.commands import command
+from helpers.sprites import few_sprites
 from objectspace.config import ModelConfig
-from objectspace.data.generate import generate
-from objectspace.data.sprites import SpritesSource
-from objectspace.data.streams import Stream
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TINY = ("--with", EXAMPLES / "tiny_model.py")
@@ -27,10 +25,7 @@ SMALL = (
 
 @pytest.fixture(scope="module")
 def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("compare") / "sprites"
-    source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.4, most=2)
-    generate(source, root, [Stream("train", 12), Stream("test", 4)], workers=1)
-    return root
+    return few_sprites(tmp_path_factory.mktemp("compare") / "sprites", train=12, test=4)
 
 
 @pytest.fixture(scope="module")

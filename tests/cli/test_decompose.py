@@ -360,7 +360,7 @@ def test_a_list_of_paths_is_read_from_standard_input(run, model_folder, images, 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["absent.png", "--model", "MODEL"], "there are no images in absent.png"),
+        (["absent.png", "--model", "MODEL"], "absent.png does not exist"),
         (["empty", "--model", "MODEL"], "there are no images in empty"),
         (["*.nothing", "--model", "MODEL"], "there are no images"),
         (["-", "--model", "MODEL"], "nothing to take apart"),

@@ -8,7 +8,7 @@ from PIL import Image, ImageSequence
 
 from objectspace.errors import UserError
 from objectspace.reports.pictures import color_of
-from objectspace.results.record import Found, Record
+from objectspace.results.record import Record, RecordedObject
 from objectspace.video.episode import pictures
 
 COUNT = 6
@@ -49,7 +49,7 @@ def test_a_gif_becomes_a_gif_and_a_second_run_draws_it_without_the_model(run, mo
     run(*command, "boxes.gif", "--scale", 1)
     assert len(read("boxes.gif")) == COUNT
     assert read("boxes.gif")[0].shape == (32, 40, 3)
-    monkeypatch.setattr("objectspace.io.paths.Source.frames", None)
+    monkeypatch.setattr("objectspace.io.paths.ImageFile.frames", None)
     run(*command, "half.gif", "--scale", 0.5)
     assert [picture.shape for picture in read("half.gif")] == [(16, 20, 3)] * COUNT
 
@@ -81,7 +81,7 @@ def test_an_image_that_is_gone_is_left_out_and_named(run, model_folder, frames):
 def record(*centres: float, folder: str = "one", labels: tuple[str, ...] = ()) -> Record:
     boxes = [(100 * x - 10, 40.0, 100 * x + 10, 60.0) for x in centres]
     names = labels or (None,) * len(boxes)
-    objects = tuple(Found(box, box, 0.9, 0.0, None, name) for box, name in zip(boxes, names, strict=True))
+    objects = tuple(RecordedObject(box, box, 0.9, 0.0, None, name) for box, name in zip(boxes, names, strict=True))
     return Record(1, f"/{folder}/1.png", "1.png", "1", None, None, 100, 100, objects, np.zeros((len(boxes), 2)))
 
 

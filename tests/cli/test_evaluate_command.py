@@ -9,14 +9,12 @@ import torch
 from PIL import Image
 
 from helpers.commands import Said, command
+from helpers.sprites import few_sprites
 from objectspace.cli.evaluate import evaluate, print_report
 from objectspace.data import Dataset
-from objectspace.data.generate import generate
-from objectspace.data.sprites import SpritesSource
-from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.evaluation.boxes import count_errors, paper_ap
-from objectspace.evaluation.report import BoxMeasures, Report, Variant
+from objectspace.evaluation.report import BoxMeasures, Report, RuleMeasures
 from objectspace.models import create, load
 from objectspace.models.genesis import GenesisConfig
 from oracle.small import small_config
@@ -34,9 +32,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def sprites(root: Path) -> Path:
-    source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.4, most=2)
-    generate(source, root / "sprites", [Stream("test", 20)], workers=1)
-    return root / "sprites"
+    return few_sprites(root / "sprites", test=20)
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +131,7 @@ def test_categories_may_be_left_out(sprites: Path, model: Path, tmp_path: Path) 
 def test_images_of_other_sizes_are_measured_at_the_models(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = SpritesSource(height=48, width=64, smallest=0.3, largest=0.4, most=2)
-    generate(source, tmp_path / "set", [Stream("test", 3)], workers=1)
+    few_sprites(tmp_path / "set", (48, 64), test=3)
     evaluate(tmp_path / "set", str(model), "test", tmp_path / "numbers.json")
     assert "at 32 x 32" in capsys.readouterr().out
     numbers = json.loads((tmp_path / "numbers.json").read_text())
@@ -192,7 +187,9 @@ def test_categories_and_games_are_printed(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_row_of_games_shows_what_moves_and_what_a_display_costs(capsys: pytest.CaptureFixture[str]) -> None:
     def measured(f1: float, **more: object) -> Report:
-        strict, moving = (Variant(2, 2, BoxMeasures(f1=value), 0.0, 1.0, 0, 0) for value in (f1 - 0.125, f1 + 0.125))
+        strict, moving = (
+            RuleMeasures(2, 2, BoxMeasures(f1=value), 0.0, 1.0, 0, 0) for value in (f1 - 0.125, f1 + 0.125)
+        )
         return Report(1, 2, 2, 1.0, 0.5, BoxMeasures(f1=f1), accuracy=1.0, strict=strict, moving=moving, **more)
 
     print_report(measured(0.5, groups={"Pong": measured(0.25), "MontezumaRevenge": measured(0.5)}), "games")

@@ -10,9 +10,7 @@ import pytest
 from PIL import Image, ImageSequence
 from pycocotools.coco import COCO
 
-from objectspace.data.generate import generate
-from objectspace.data.sprites import SpritesSource
-from objectspace.data.streams import Stream
+from helpers.sprites import few_sprites
 from objectspace.labels.names import read_labels
 from objectspace.models import create
 from objectspace.models.genesis import Genesis
@@ -22,10 +20,7 @@ from oracle.mixtures import small_genesis
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("label") / "sprites"
-    source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.5, most=3)
-    generate(source, root, [Stream("train", 6), Stream("test", 4)], workers=1)
-    return root
+    return few_sprites(tmp_path_factory.mktemp("label") / "sprites", train=6, test=4)
 
 
 @pytest.fixture
@@ -117,7 +112,7 @@ def test_another_number_of_groups_takes_nothing_apart_again(run, model_folder, s
     def never(*_: object, **__: object) -> list[Scene]:
         raise AssertionError("taken apart again")
 
-    monkeypatch.setattr("objectspace.io.paths.Source.frames", never)
+    monkeypatch.setattr("objectspace.io.paths.ImageFile.frames", never)
     run(*command, 4)
     assert len(read_labels(Path("out/labels.json")).names) == 4
 
@@ -174,7 +169,7 @@ def test_frames_of_a_gif_are_grouped_too(run, model_folder, sprites):
     [
         (("set", "--clusters", "many"), "--clusters many: give a number"),
         (("set", "--clusters", "0"), "--clusters 0: give a number"),
-        (("nowhere",), "there are no images in nowhere"),
+        (("nowhere",), "nowhere does not exist"),
         (("set", "--threshold", "1"), "no object was found in 10 images"),
         (("set", "--out", "taken"), "is there already"),
     ],

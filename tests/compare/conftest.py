@@ -4,12 +4,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from helpers.sprites import few_sprites
 from objectspace import plugins
 from objectspace.compare.candidates import Candidate
 from objectspace.config import ModelConfig
-from objectspace.data.generate import generate
-from objectspace.data.sprites import SpritesSource
-from objectspace.data.streams import Stream
 
 torch.set_num_threads(1)
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tiny_model.py"
@@ -17,10 +15,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "tiny_model.py"
 
 @pytest.fixture(scope="session")
 def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("comparison") / "sprites"
-    source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.4, most=2)
-    generate(source, root, [Stream("train", 20), Stream("test", 6)], workers=1)
-    return root
+    return few_sprites(tmp_path_factory.mktemp("comparison") / "sprites", train=20, test=6)
 
 
 @pytest.fixture(scope="session")

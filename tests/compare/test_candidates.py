@@ -1,13 +1,14 @@
 """Who takes part in a comparison, and with what capacity."""
 
-from typing import Literal
+from typing import Literal, cast
 
 import pytest
 
-from objectspace.compare.candidates import candidate, kinds, limited
+from objectspace.compare.candidates import candidate, kinds, lines, on_images
 from objectspace.config import ModelConfig
 from objectspace.errors import UserError
 from objectspace.models.space import SpaceConfig
+from objectspace.models.spair import SpairConfig, SpairPConfig
 
 
 @pytest.mark.parametrize(
@@ -29,14 +30,38 @@ def test_a_model_of_components_can_be_capped_and_one_of_cells_is_not() -> None:
     assert candidate("space", 128, 16, 5, most=40).capacity == 261
 
 
-def test_few_objects_are_a_budget_where_there_are_more_cells() -> None:
-    few = limited(candidate("space", 128, 8, 5), 20)
-    assert few is not None
-    assert few.model == "space, 20 objects"
+def test_a_model_of_cells_has_a_line_with_all_cells_and_one_with_few_objects() -> None:
+    every, few = lines(candidate("space", 128, 8, 5), 20)
+    assert (every.model, few.model) == ("space, all cells", "space, 20 objects")
+    assert isinstance(every.config, SpaceConfig)
     assert isinstance(few.config, SpaceConfig)
-    assert few.config.foreground.budget == 20
-    assert limited(candidate("space", 128, 4, 5), 20) is None
-    assert limited(candidate("genesis", 128, 8, 5), 20) is None
+    assert (every.config.foreground.budget, few.config.foreground.budget) == (None, 20)
+    assert [each.model for each in lines(candidate("space", 128, 4, 5), 20)] == ["space, all cells"]
+    assert [each.model for each in lines(candidate("space", 128, 8, 5), 0)] == ["space, all cells"]
+    assert [each.model for each in lines(candidate("genesis", 128, 8, 5), 20)] == ["genesis"]
+
+
+def test_spair_has_its_lines_in_sequence_and_by_diagonals() -> None:
+    made = lines(candidate("spair", 128, 8, 5), 20)
+    ways = [each.model.removeprefix("spair, ") for each in made]
+    assert ways == ["all cells", "20 objects", "all cells, wavefront", "20 objects, wavefront"]
+    assert [cast(SpairConfig, each.config).wavefront for each in made] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("grid", [4, 8, 16, 32])
+def test_a_patch_of_spair_p_has_the_paper_s_cells_at_every_grid(grid: int) -> None:
+    config = candidate("spair-p", 128, grid, 5).config
+    assert isinstance(config, SpairPConfig)
+    assert config.cells == grid * grid
+    assert config.patch == (32, 32)
+    assert config.image_size[0] // grid == 8, "so 4 x 4 cells a patch"
+
+
+def test_who_reads_other_images_than_the_comparison_s_is_left_out_with_a_word() -> None:
+    found = [candidate(kind, 128, grid, 5) for grid in (8, 16) for kind in ("space", "spair-p")]
+    fitting, said = on_images(found, 128)
+    assert [(each.model, each.grid) for each in fitting] == [("space", 8), ("space", 16), ("spair-p", 16)]
+    assert said == ["spair-p is left out at 8 x 8: it reads images of 64 x 64 there, so give --size 64"]
 
 
 def test_all_kinds_that_say_how_take_part_space_first(tiny_config) -> None:

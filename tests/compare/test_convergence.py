@@ -7,17 +7,35 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 from objectspace.compare import convergence
+from objectspace.compare.candidates import candidate
 from objectspace.compare.charts import convergence_chart
-from objectspace.compare.convergence import Curve, Run, Trial, Validation, curve_of, held_out, race, recipe_for, targets
+from objectspace.compare.convergence import (
+    Curve,
+    Run,
+    Trial,
+    Validation,
+    curve_of,
+    held_out,
+    race,
+    recipe_for,
+    soft_error,
+    targets,
+)
+from objectspace.compare.regimes import regime
 from objectspace.data.generate import generate
 from objectspace.data.sprites import SpritesSource
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
+from objectspace.evaluation.pixels import squared_error
+from objectspace.models import create
+from objectspace.models.genesis import GenesisConfig
 from objectspace.training import loop, run
 from objectspace.training.loop import DivergedError
 from objectspace.training.run import RunOptions, train
+from oracle.small import small_config
 
 SHORT = 0.004  # minutes
 
@@ -62,13 +80,42 @@ def test_all_runs_take_their_turns_and_are_validated_after_each(runs, trial) -> 
         assert sorted(each.seconds for each in curve.validations) == [each.seconds for each in curve.validations]
 
 
-def test_every_run_is_an_ordinary_one_with_the_papers_rates(runs, trial) -> None:
+def test_every_run_is_an_ordinary_one(runs, trial) -> None:
     race(runs[:1], trial, lambda _: None)
     folder = runs[0].folder
     assert (folder / "model" / "model.safetensors").exists()
-    recipe = (folder / "recipe.toml").read_text()
-    assert 'name = "rmsprop"\nrate = 0.0001' in recipe
-    assert 'name = "adam"\nrate = 0.001' in recipe
+    assert 'name = "adam"\nrate = 0.001' in (folder / "recipe.toml").read_text()
+
+
+@pytest.mark.parametrize("kind", ["space", "spair", "genesis", "iodine"])
+def test_each_model_learns_by_its_own_recipe(kind) -> None:
+    wanted = regime(kind)
+    made = recipe_for(candidate(kind, 128, 8, 5, most=12), batch=3, seed=1)
+    assert made.anneal == wanted.anneal
+    assert (made.training.batch, made.training.seed) == (3, 1)
+    assert made.training.clip == wanted.training.clip
+    assert made.training.background == wanted.training.background
+    assert made.training.foreground.name == wanted.training.foreground.name
+    assert made.training.foreground.rate == 1e-4, "the paper's one exception"
+    assert made.model.capacity == candidate(kind, 128, 8, 5, most=12).config.capacity
+    if isinstance(made.model, GenesisConfig):
+        assert made.model.sigma == 0.7
+        assert made.model.geco.goal == 0.5655
+
+
+def test_the_error_is_that_of_the_soft_reconstruction(trial) -> None:
+    recipe = recipe_for(candidate("space", 32, 2, 2), batch=3, seed=0)
+    model = create(small_config(grid=(2, 2)), recipe.anneal).eval()
+    images = [trial.images.images[number] for number in range(3)]
+    stage = recipe.anneal.at(0)
+    pixels = torch.stack([torch.tensor(image).permute(2, 0, 1) / 255 for image in images])
+    with torch.no_grad():
+        soft = model(pixels, stage, sample=False).reconstruction
+    expected = float((soft - pixels).square().flatten(1).sum(1).mean())
+    assert soft_error(model, images, stage) == pytest.approx(expected, rel=1e-5)
+    drawn = [scene.reconstruction for scene in model.decompose(images)]
+    errors = [squared_error(*pair) for pair in zip(images, drawn, strict=True)]
+    assert abs(sum(errors) / 3 - expected) > 0.01 * expected, "that of the scenes is another"
 
 
 @pytest.mark.slow
@@ -107,13 +154,19 @@ def test_other_settings_are_refused_in_the_same_directory(runs, trial) -> None:
 def test_a_comparison_that_an_earlier_version_began_goes_on(runs, trial) -> None:
     race(runs[:1], replace(trial, turns=1), lambda _: None)
     content = json.loads(runs[0].measured.read_text())
+    before = content["recipe"]
     content["recipe"] = content["recipe"].replace("validate_every", "look_every")
     content["looks"] = [
         {("mse" if key == "squared_error" else key): each[key] for key in each} for each in content["looks"]
     ]
     runs[0].measured.write_text(json.dumps(content))
+    assert content["recipe"] != before
+    runs[0].measured.write_text(json.dumps(content))
     (curve,) = race(runs[:1], trial, lambda _: None)
     assert len(curve.validations) == 3
+    runs[0].measured.write_text(json.dumps(content | {"measure": None}))  # the error was once that of scenes
+    with pytest.raises(UserError, match="begun with another measure"):
+        race(runs[:1], trial, lambda _: None)
 
 
 def test_a_signal_stops_the_comparison(runs, trial, monkeypatch) -> None:

@@ -4,13 +4,17 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from objectspace.compare import latency, visit
-from objectspace.compare.candidates import Candidate
+from objectspace.compare import latency, steps, visit
+from objectspace.compare.candidates import Candidate, candidate
 from objectspace.compare.charts import latency_chart
-from objectspace.compare.latency import Settings, measure_all, relative
+from objectspace.compare.latency import Point, Settings, growth, measure_all, relative
+from objectspace.compare.regimes import regime
+from objectspace.config import Anneal, ModelConfig
+from objectspace.models import SceneModel, create
 
 SETTINGS = Settings(batch=12, repeats=2, limit=10.0, memory=10**9, threads=1)
 GOOD = {"status": "measured", "seconds": 2.0, "peak": 5}
@@ -101,6 +105,34 @@ def test_ratios_are_those_at_the_same_grid(visits, tiny, tmp_path) -> None:
     assert list(relative(points, to="a").values()) == [1.0, 2.5, None]
 
 
+def test_sentences_say_how_a_step_grows_and_of_which_line(tiny) -> None:
+    def point(model: str, capacity: int, seconds: float | None) -> Point:
+        return Point(model, 1, capacity, str(capacity), "measured", seconds)
+
+    points = [
+        point("space, all cells", 261, 38.0),
+        point("space, all cells", 21, 10.0),
+        point("space, 20 objects", 261, 10.5),
+        point("iodine", 21, 3.0),
+        point("iodine", 261, None),
+    ]
+    assert growth(points) == ["space, all cells: from 21 to 261 a step takes 3.80 times as long"]
+
+
+@pytest.mark.parametrize("kind", ["space", "spair", "genesis", "iodine"])
+def test_each_model_is_timed_in_its_own_regime(kind, tiny, monkeypatch) -> None:
+    used: list[Any] = []
+
+    def tiny_in_its_place(config: ModelConfig, anneal: Anneal) -> SceneModel:
+        used.append(anneal)
+        return create(tiny.config, anneal)
+
+    monkeypatch.setattr(steps, "create", tiny_in_its_place)
+    monkeypatch.setattr(steps, "stepper", lambda loss, groups, training: used.append(training))
+    steps.model_step(candidate(kind, 128, 4, 5).config)
+    assert used == [regime(kind).anneal, regime(kind).training]
+
+
 @pytest.mark.parametrize(
     ("code", "late", "complaints", "status"),
     [
@@ -123,7 +155,9 @@ def order(tiny: Candidate, **changes) -> visit.Order:
 def test_a_visit_reports_what_a_probe_estimates_and_what_a_step_takes(tiny) -> None:
     reported: list[dict] = []
     visit.measure(order(tiny, batch=3), reported.append)
-    assert [line.keys() for line in reported] == [{"estimate", "estimated_peak"}, {"status", "seconds", "peak"}]
+    keys = [{"estimate", "estimated_peak"}, {"status", "seconds", "peak"}, {"inference"}]
+    assert [line.keys() for line in reported] == keys
+    assert 0 < reported[2]["inference"] < 100
     assert 0 < reported[1]["seconds"] < 100
 
 

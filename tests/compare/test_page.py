@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from objectspace.compare.page import PARTS, Block, compared_page, compared_sheet
+from objectspace.compare.page import MOST, PARTS, Block, _components, compared_page, compared_sheet
 from objectspace.scene import Component, Object, Scene
 
 IMAGE = np.full((32, 32, 3), 90, np.uint8)
@@ -43,8 +43,19 @@ def test_a_row_is_a_model_and_what_it_lacks_stays_empty(blocks) -> None:
     reader = Rows()
     reader.feed(compared_page("title", blocks))
     first = reader.rows[1:4]  # below the headings: the input, the name, the parts
-    assert first == [[1, 0, 1, 1, 1, 1, 1], [0, 1, 1, 0, 0, 1], [0, 1, 0, 0, 0, 0]]
+    assert first == [[1, 0, 1, 1, 1, 1, 1, 0], [0, 1, 1, 0, 0, 1, 1], [0, 1, 0, 0, 0, 0, 0]]
     assert len(reader.rows) == 1 + 3 + 1 + 4  # the second image has its truth too
+
+
+def test_components_are_shown_one_by_one_where_they_are_seen_and_of_many_the_largest() -> None:
+    parts = [Component(np.zeros((32, 32), np.bool_), IMAGE)]
+    for number in range(MOST + 2):
+        mask = np.zeros((32, 32), np.bool_)
+        mask[number, : number + 1] = True
+        parts.append(Component(mask, IMAGE + number))
+    shown = _components(Scene(32, 32, components=tuple(parts)))
+    assert [int((picture > 0).any(2).sum()) for picture in shown] == list(range(3, MOST + 3))
+    assert [int(picture.max()) for picture in shown] == [92 + number for number in range(MOST)]
 
 
 def test_the_page_needs_nothing_and_escapes_names(blocks) -> None:
@@ -64,5 +75,5 @@ def test_a_model_that_draws_badly_shows_it(blocks) -> None:
 
 def test_the_picture_has_a_column_a_part_and_a_row_a_model(blocks) -> None:
     sheet = compared_sheet(blocks)
-    assert sheet.shape[1] == (len(PARTS) + 1) * (128 + 6) + 6
+    assert sheet.shape[1] == (len(PARTS) + 1 + 1) * (128 + 6) + 6
     assert sheet.shape[0] == 7 * (128 + 16 + 6) + 6

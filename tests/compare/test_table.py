@@ -75,8 +75,12 @@ def test_recipes_of_the_same_capacity_are_told_apart_by_name() -> None:
 
 def test_errors_of_images_of_other_sizes_are_not_compared_in_silence() -> None:
     rows = rows_of([entry(0.8, "a"), entry(0.9, "b", group="other", size=(64, 64))])
-    assert any("squared error" in note for note in notes(rows, "visible"))
-    assert not any("squared error" in note for note in notes(rows[:1], "visible"))
+    assert any("cannot be compared" in note for note in notes(rows, "visible"))
+    assert not any("cannot be compared" in note for note in notes(rows[:1], "visible"))
+
+
+def test_the_table_says_which_squared_error_it_has() -> None:
+    assert any("that of scenes" in note for note in notes(rows_of([entry(0.8)]), "visible"))
 
 
 def test_markdown_and_latex_hold_the_same_table() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import binary_dilation
 
-from objectspace.data.generate import Source, generate
+from objectspace.data.generate import generate
 from objectspace.data.rooms import RoomsSource, render
 from objectspace.data.rooms.layout import ROOM_COLORS, SOLID_COLORS, VARIANTS, Layout, draw_layout
 from objectspace.data.rooms.opengl import import_mujoco
@@ -19,6 +19,7 @@ from objectspace.data.rooms.render import FIRST_SOLID, FLOOR, SKY, WALL, rendere
 from objectspace.data.rooms.truth import all_drawn, all_visible
 from objectspace.data.rooms.view import Camera, Outline, Solid, outlines
 from objectspace.data.sample import Sample
+from objectspace.data.source import Source
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.geometry import rle

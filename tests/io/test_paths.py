@@ -13,7 +13,7 @@ from PIL import Image
 
 from objectspace.io import paths as inputs
 from objectspace.io.images import BadImage, read_frames
-from objectspace.io.paths import Gathered, Nothing, Source, sources
+from objectspace.io.paths import Gathered, ImageFile, NoImages, image_files
 
 
 def touch(*paths: Path) -> None:
@@ -23,7 +23,7 @@ def touch(*paths: Path) -> None:
 
 
 def found(*paths: object, leave_out: Path = Path("nowhere"), text: str = "") -> list[str]:
-    return [source.path for source in sources(map(str, paths), leave_out, io.StringIO(text))]
+    return [source.path for source in image_files(map(str, paths), leave_out, io.StringIO(text))]
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def test_patterns_match_files_and_directories(here):
     assert found("x/*") == ["x/2.png", "x/10.png"]
     assert found("*/**/*.png") == ["x/2.png", "x/10.png", "y/sub/1.png"]
     assert found("[xy]") == ["x/2.png", "x/10.png", "y/sub/1.png"]
-    (nothing,) = sources(["z*"], Path("out"))
-    assert isinstance(nothing, Nothing)
+    (nothing,) = image_files(["z*"], Path("out"))
+    assert isinstance(nothing, NoImages)
 
 
 def test_a_data_set_gives_the_images_of_its_splits(here):
@@ -89,16 +89,16 @@ def test_a_link_that_leads_back_ends(here):
 
 def test_an_empty_directory_is_reported(here):
     Path("empty").mkdir()
-    assert list(sources(["empty"], Path("out"))) == [Nothing("empty", "holds no images")]
+    assert list(image_files(["empty"], Path("out"))) == [NoImages("empty", "holds no images")]
 
 
 def test_the_same_file_has_the_same_key_and_a_changed_one_another_stamp(here):
     touch(Path("a.png"))
-    assert Source("a.png").key == Source("./x/../a.png").key
-    before = Source("a.png").stamp()
+    assert ImageFile("a.png").key == ImageFile("./x/../a.png").key
+    before = ImageFile("a.png").stamp()
     Path("a.png").write_bytes(b"longer")
-    assert Source("a.png").stamp() != before
-    assert Source("absent").stamp() == ""
+    assert ImageFile("a.png").stamp() != before
+    assert ImageFile("absent").stamp() == ""
 
 
 def colours(count: int, size: int = 16) -> list[np.ndarray]:
@@ -109,7 +109,7 @@ def colours(count: int, size: int = 16) -> list[np.ndarray]:
 def test_every_frame_of_an_animation_is_read(here, suffix):
     first, *rest = [Image.fromarray(image) for image in colours(4)]
     first.save(f"a.{suffix}", save_all=True, append_images=rest, **({"lossless": True} if suffix == "webp" else {}))
-    frames = list(Source(f"a.{suffix}").frames())
+    frames = list(ImageFile(f"a.{suffix}").frames())
     assert [number for number, _ in frames] == [0, 1, 2, 3]
     for (_, pixels), expected in zip(frames, colours(4), strict=True):
         assert np.abs(pixels.astype(int) - expected).max() <= 2
@@ -117,7 +117,7 @@ def test_every_frame_of_an_animation_is_read(here, suffix):
 
 def test_an_image_has_one_frame_without_a_number(here):
     Image.new("LA", (5, 3), (0, 0)).save("a.png")
-    ((number, pixels),) = Source("a.png").frames()
+    ((number, pixels),) = ImageFile("a.png").frames()
     assert number is None
     assert pixels.shape == (3, 5, 3)
     assert pixels.min() == 255  # transparent is white, as everywhere
@@ -139,7 +139,7 @@ def test_the_frames_before_a_damaged_one_are_good(here):
 def test_what_is_no_image_is_refused(here, content):
     Path("a.gif").write_bytes(content)
     with pytest.raises(BadImage):
-        list(Source("a.gif").frames())
+        list(ImageFile("a.gif").frames())
 
 
 def test_every_frame_of_a_video_is_read_as_rgb(here):
@@ -147,7 +147,7 @@ def test_every_frame_of_a_video_is_read_as_rgb(here):
     for image in colours(5, 32):
         writer.write(image[:, :, ::-1])
     writer.release()
-    frames = list(Source("a.avi").frames())
+    frames = list(ImageFile("a.avi").frames())
     assert [number for number, _ in frames] == [0, 1, 2, 3, 4]
     for (_, pixels), expected in zip(frames, colours(5, 32), strict=True):
         assert np.abs(pixels.astype(int) - expected).max() < 12
@@ -156,12 +156,12 @@ def test_every_frame_of_a_video_is_read_as_rgb(here):
 def test_a_video_that_cannot_be_read_is_explained(here, monkeypatch):
     touch(Path("a.mp4"))
     with pytest.raises(BadImage, match="not a video"):
-        list(Source("a.mp4").frames())
+        list(ImageFile("a.mp4").frames())
     with pytest.raises(BadImage, match="does not exist"):
-        list(Source("absent.mp4").frames())
+        list(ImageFile("absent.mp4").frames())
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(BadImage, match=r"objectspace\[video\]"):
-        list(Source("a.mp4").frames())
+        list(ImageFile("a.mp4").frames())
 
 
 @pytest.mark.parametrize("place", ["a.png", "images/a.png", "../a.png", "../images/a.png"])
@@ -171,16 +171,16 @@ def test_coco_annotations_stand_for_the_images_they_name(place: str, tmp_path: P
     folder.mkdir(exist_ok=True)
     Image.new("RGB", (4, 4)).save(folder / place)
     (folder / "instances.json").write_text(json.dumps({"images": [{"id": 1, "file_name": "a.png"}]}))
-    (source,) = sources([str(folder / "instances.json")], tmp_path / "out")
-    assert isinstance(source, Source)
+    (source,) = image_files([str(folder / "instances.json")], tmp_path / "out")
+    assert isinstance(source, ImageFile)
     assert Path(source.path).samefile(folder / place)
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"images": []}', '{"images": [{"id": 1}]}'])
 def test_a_json_file_that_names_no_images_is_explained(text: str, tmp_path: Path) -> None:
     (tmp_path / "some.json").write_text(text)
-    (source,) = sources([str(tmp_path / "some.json")], tmp_path / "out")
-    assert isinstance(source, Nothing)
+    (source,) = image_files([str(tmp_path / "some.json")], tmp_path / "out")
+    assert isinstance(source, NoImages)
     assert "images" in source.reason
 
 
@@ -188,9 +188,9 @@ def test_what_was_gathered_is_counted_and_comes_back_in_order(here):
     odd = [Path("in/2.png"), Path("in/10.png"), Path(os.fsdecode(b"in/\xff.png")), Path("in/a\nb.png")]
     touch(*odd)
     given = ["in", "absent.png", "*.nothing"]
-    gathered = Gathered(sources(given, Path("nowhere")))
-    expected = list(sources(given, Path("nowhere")))
+    gathered = Gathered(image_files(given, Path("nowhere")))
+    expected = list(image_files(given, Path("nowhere")))
     assert list(gathered) == list(gathered) == expected
-    assert gathered.total == sum(isinstance(each, Source) for each in expected) == 5
+    assert gathered.total == sum(isinstance(each, ImageFile) for each in expected) == 5
     assert gathered.exists
-    assert not Gathered(sources(["absent.png"], Path("nowhere"))).exists
+    assert not Gathered(image_files(["absent.png"], Path("nowhere"))).exists

@@ -19,6 +19,16 @@ def test_the_paper_s_capacity_is_the_number_of_components() -> None:
     assert create(config)(torch.rand(1, 3, 32, 32)).means.shape[1] == 9
 
 
+def test_the_priors_stdevs_are_near_one_at_first_and_never_more() -> None:
+    model = create(small_genesis())
+    assert isinstance(model, Genesis)
+    parameters = torch.cat([torch.zeros(3), torch.tensor([-1e3, 0.0, 1e3])])
+    std = model.mixture._expected(parameters).std
+    torch.testing.assert_close(std, torch.tensor([1e-4, 0.9821, 1.0001]), atol=1e-4, rtol=0)
+    as_space = create(small_genesis(prior_std="softplus")).mixture
+    assert float(as_space._expected(parameters).std[2]) > 100
+
+
 def test_image_sides_must_suit_the_encoders() -> None:
     with pytest.raises(ValueError, match="multiples of 32"):
         Config(image_size=48, input_fraction=2)

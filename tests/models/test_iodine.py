@@ -7,7 +7,8 @@ import torch
 
 from objectspace.models import Iodine, create
 from objectspace.models.iodine import IodineConfig as Config
-from objectspace.models.iodine import leave_one_out
+from objectspace.models.iodine import SlotDecoder, counterfactual, leave_one_out
+from objectspace.nn.broadcast import BroadcastDecoder
 from oracle.mixtures import small_iodine, small_mixture
 
 
@@ -18,6 +19,25 @@ def test_the_defaults_are_its_paper_s() -> None:
         model = Iodine(config)
     assert [layer.weight.shape[1] for layer in model.decoder.convolutions] == [66, 64, 64, 64, 64]
     assert model.refiner.look[0].weight.shape == (64, 17, 3, 3)
+    assert [tuple(layer.weight.shape) for layer in list(model.refiner.think)[::2]] == [(256, 64), (256, 256)]
+
+
+def test_its_decoder_keeps_no_more_for_the_backward_pass_than_space_s() -> None:
+    config = Config(image_size=32, slot_dim=8, decoder_channels=(6, 6, 6, 6))
+
+    def kept(decoder: torch.nn.Module) -> int:
+        saved: dict[int, int] = {}  # bytes by where they lie: what several layers keep counts once
+
+        def note(tensor: torch.Tensor) -> torch.Tensor:
+            saved[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+            pictures = decoder(torch.randn(5, 8))
+        assert pictures.shape[-2:] == (32, 32)
+        return sum(saved.values())
+
+    assert kept(SlotDecoder(config)) <= 1.05 * kept(BroadcastDecoder(8, (6, 6, 6, 6), 4, (32, 32)))
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
@@ -83,6 +103,14 @@ def test_what_the_others_say_about_a_pixel_is_exact_even_where_one_slot_says_all
         rest = [other for other in range(4) if other != slot]
         expected = guess.by_slot[:, rest].logsumexp(1) - guess.log_masks[:, rest].logsumexp(1)
         torch.testing.assert_close(found[:, slot], expected)
+
+
+def test_a_slot_s_worth_at_a_pixel_is_what_the_pixel_loses_without_it() -> None:
+    model = small_mixture(small_iodine(components=3))
+    guess = model._guess(torch.rand(1, 3, 32, 32).double(), model.initial.detach(), False, None)
+    assert torch.equal(counterfactual(guess), guess.by_pixel - leave_one_out(guess))
+    best = guess.by_slot.argmax(1, keepdim=True)
+    assert (counterfactual(guess).gather(1, best) > counterfactual(guess).mean(1, keepdim=True)).all()
 
 
 @pytest.mark.slow

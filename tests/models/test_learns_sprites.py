@@ -1,17 +1,15 @@
 """Some steps on sprites: the loss falls, and objects are found."""
 
 import pytest
-import torch
 
 from helpers.learning import learn
+from helpers.sprites import plain_sprites, training_images
 from objectspace.config import Anneal
-from objectspace.data.sprites import SpritesSource
 from objectspace.evaluation.boxes import paper_ap
 from objectspace.models import Space
 from objectspace.models.space import SpaceConfig
 
 STEPS, BATCH = 240, 48
-SPRITES = SpritesSource(height=32, width=32, ground="plain", smallest=0.25, largest=0.35, least=1, most=3)
 
 # Narrow nets, and one component for the background: so much has to be learned in so few steps. Glimpse nets are dense,
 # which is quicker; convolutions learn in test_spair_learns_sprites.py. The KL is the published form, and alpha is held
@@ -56,9 +54,8 @@ ANNEAL = Anneal(
 
 @pytest.mark.slow
 def test_two_hundred_and_forty_steps_find_the_sprites() -> None:
-    training = [sample for unit in range(8) for sample in SPRITES.make("train", "", unit)]
-    held_out = SPRITES.make("test", "", 0)
-    images = torch.stack([torch.from_numpy(sample.image) for sample in training]).permute(0, 3, 1, 2)
+    sprites = plain_sprites(32)
+    images, held_out = training_images(sprites, units=8), sprites.make("test", "", 0)
     model = Space.create(MODEL, ANNEAL, seed=0)
     losses = learn(model, ANNEAL, images, STEPS, BATCH, rate=2e-3)
     assert sum(losses[-20:]) < sum(losses[:20])

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 import torch
 
+from helpers.sprites import plain_sprites, training_images
 from objectspace.config import ModelConfig
-from objectspace.data.sprites import SpritesSource
 from objectspace.models import create
 
-SPRITES = SpritesSource(height=32, width=32, ground="plain", smallest=0.25, largest=0.35, least=1, most=3)
 MODELS: dict[str, dict[str, Any]] = {
     "genesis": {
         "components": 4,
@@ -32,14 +31,13 @@ MODELS: dict[str, dict[str, Any]] = {
         "encoder_channels": (24, 24, 24),
     },
 }
-STEPS, BATCH = {"genesis": 200, "iodine": 60}, 16
+STEPS, BATCH = {"genesis": 100, "iodine": 60}, 8
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", MODELS)
 def test_it_learns(kind: str) -> None:
-    training = [sample for unit in range(8) for sample in SPRITES.make("train", "", unit)]
-    images = torch.stack([torch.from_numpy(sample.image) for sample in training]).permute(0, 3, 1, 2) / 255
+    images = training_images(plain_sprites(32), units=8) / 255
     model = create(ModelConfig.kinds[kind](image_size=32, **MODELS[kind])).train()
     optimiser = torch.optim.Adam(model.parameters(), 2e-3, fused=True)
     generator = torch.Generator().manual_seed(0)

@@ -264,3 +264,12 @@ def test_masks_of_stills_before_components_are_not_left_out(tmp_path):
         model.background.mask_logits.fill_(1.5)
     save_pretrained(model, tmp_path)
     assert (from_pretrained(tmp_path).state_dict()["background.mask_logits"] == 1.5).all()
+
+
+def test_a_run_stands_for_its_model_and_a_slip_of_the_pen_is_noticed(tmp_path: Path) -> None:
+    Space.create(small_config(), seed=1).save_pretrained(tmp_path / "run" / "model")
+    assert load(tmp_path / "run").config == small_config()
+    with pytest.raises(UserError, match="did you mean 'space-sprites'"):
+        load("space-sprite")
+    with pytest.raises(UserError, match="does not exist"):
+        load(tmp_path / "nowhere" / "model")

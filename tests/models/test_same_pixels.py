@@ -17,7 +17,7 @@ from objectspace.config import ModelConfig, View
 from objectspace.data import Dataset
 from objectspace.data.sampler import Sampler
 from objectspace.io.images import read_deep, read_image
-from objectspace.io.paths import Source
+from objectspace.io.paths import ImageFile
 from objectspace.io.view import at_scale, tile_of
 from objectspace.models import SceneModel, create
 from objectspace.models.inputs import photo_of, prepare
@@ -56,7 +56,7 @@ WAYS: dict[str, Callable[[Path], Any]] = {
     "a tensor": as_tensor,
     "a tensor of floats": lambda path: as_tensor(path) / 255,
     "an image": Image.open,
-    "a frame, as the command reads it": lambda path: next(Source(str(path)).frames())[1],
+    "a frame, as the command reads it": lambda path: next(ImageFile(str(path)).frames())[1],
 }
 
 
@@ -88,7 +88,7 @@ def test_stretched_bytes_are_those_of_the_memory_map(view: View, deep_photos: li
     size = (32, 48)
     trained_on = Dataset(deep_photos[0].parents[2], "train", size, view=view).images
     for path, expected in zip(deep_photos, trained_on, strict=True):
-        for way in (path, Image.open(path), read_deep(path), next(Source(str(path)).deep_frames())[1]):
+        for way in (path, Image.open(path), read_deep(path), next(ImageFile(str(path)).deep_frames())[1]):
             given = prepare(way, size, view=view)
             assert torch.equal(given.image, torch.from_numpy(expected.copy()).permute(2, 0, 1).float() / 255), path
     assert trained_on[1].std() > 20, "the little that a dark picture has is seen"

@@ -317,3 +317,14 @@ def test_a_bgr_model_speaks_rgb_to_the_outside(picture):
     assert all(np.array_equal(a.mask, b.mask) for a, b in zip(left.objects, right.objects, strict=True))
     assert np.array_equal(left.reconstruction, right.reconstruction[:, :, ::-1])
     assert np.abs(bgr.render(right).astype(int) - right.reconstruction).max() <= 1
+
+
+@pytest.mark.parametrize("images", [None, 7, [None]])
+def test_what_is_no_image_is_refused_in_words(model, images):
+    with pytest.raises(UserError, match="give a PIL image"):
+        model.decompose(images)
+
+
+def test_a_seed_is_no_generator(model):
+    with pytest.raises(UserError, match=r"manual_seed\(7\)"):
+        model.sample(1, generator=7)

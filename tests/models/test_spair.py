@@ -74,7 +74,7 @@ def test_visited_neighbours_are_the_row_above_and_the_left():
 def test_a_cell_is_told_its_neighbours_latents_and_beyond_the_grid_the_edge(reach):
     model = sequential_model(small_spair((32, 48), (4, 6), neighbourhood=reach))
     heard: list[Tensor] = []
-    model.foreground.context.register_forward_pre_hook(lambda _, inputs: heard.append(inputs[0]))
+    model.foreground.context.register_forward_pre_hook(lambda _, inputs: heard.append(inputs[0][:, 0]))
     told = walk(model, leaf_features(model))
     edge = model.foreground.edge.expand(2, -1)
     assert len(heard) == 24, "every cell is told something"
@@ -161,9 +161,9 @@ def test_a_cell_s_box_is_the_same_in_a_patch_and_in_the_whole_image():
     foreground = sequential_model(small_spair_p((64, 96), (8, 12))).foreground
     scale, shift = (torch.randn(1, 1, 2, dtype=torch.float64) for _ in range(2))
     whole, patch = torch.zeros(1, 3, 64, 96).double(), torch.zeros(1, 3, 32, 32).double()
-    in_patch = geometry.to_boxes(foreground._to_where(patch, (4, 4), 1 * 4 + 2, scale, shift), 32, 32)
+    in_patch = geometry.to_boxes(foreground._to_where(patch, (4, 4), torch.tensor([1 * 4 + 2]), scale, shift), 32, 32)
     corner = torch.tensor([40.0, 24.0] * 2).double()  # the patch begins at cell (3, 5)
-    in_whole = geometry.to_boxes(foreground._to_where(whole, (8, 12), 4 * 12 + 7, scale, shift), 64, 96)
+    in_whole = geometry.to_boxes(foreground._to_where(whole, (8, 12), torch.tensor([4 * 12 + 7]), scale, shift), 64, 96)
     torch.testing.assert_close(in_patch + corner, in_whole)
 
 

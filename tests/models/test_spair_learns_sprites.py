@@ -3,12 +3,10 @@
 from typing import Any
 
 import pytest
-import torch
-from torch import Tensor
 
 from helpers.learning import learn
+from helpers.sprites import plain_sprites, training_images
 from objectspace.config import Anneal
-from objectspace.data.sprites import SpritesSource
 from objectspace.models import create
 from objectspace.models.spair import SequentialModel, SpairConfig, SpairPConfig
 
@@ -60,17 +58,11 @@ MODELS = {  # cells are visited one after the other, so there are few of them
 }
 
 
-def sprite_images(side: int) -> Tensor:
-    source = SpritesSource(height=side, width=side, ground="plain", smallest=0.25, largest=0.35, least=1, most=3)
-    samples = [sample for unit in range(4) for sample in source.make("train", "", unit)]
-    return torch.stack([torch.from_numpy(sample.image) for sample in samples]).permute(0, 3, 1, 2)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(MODELS))
 def test_sixty_steps_lower_the_loss_and_find_objects(kind: str) -> None:
     config = MODELS[kind]
-    images = sprite_images(config.image_size[0])
+    images = training_images(plain_sprites(config.image_size[0]), units=4)
     model = create(config, ANNEAL, seed=0)
     assert isinstance(model, SequentialModel)
     losses = learn(model, ANNEAL, images, steps=60, batch=12)

@@ -1,6 +1,7 @@
 """The warm start: regions that the background does not explain become what cells should hold."""
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,9 +15,11 @@ from objectspace.config import Stage
 from objectspace.errors import UserError
 from objectspace.geometry.regions import Region, find_regions
 from objectspace.models import Genesis, create
-from objectspace.models.parts import warm
+from objectspace.models.parts import targets, warm
 from objectspace.models.parts.cells import Cells
+from objectspace.models.parts.foreground import Foreground
 from objectspace.models.parts.grid import GridModel
+from objectspace.models.parts.targets import REACH, Targets, find_targets
 from objectspace.ops import geometry
 from objectspace.ops.distributions import Gaussian
 from oracle.mixtures import small_genesis
@@ -41,7 +44,8 @@ def connected(unexplained: np.ndarray, image: np.ndarray | None = None, least_pi
 
 @pytest.fixture(autouse=True)
 def plain_regions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warm, "find_regions", connected)
+    for module in (targets, warm):
+        monkeypatch.setattr(module, "find_regions", connected)
 
 
 def unexplained(*boxes: tuple[int, int, int, int, int], count: int = 2, size: tuple[int, int] = (32, 48)) -> Tensor:
@@ -52,8 +56,15 @@ def unexplained(*boxes: tuple[int, int, int, int, int], count: int = 2, size: tu
     return left
 
 
-def find(left: Tensor, cell: int = 8) -> warm.Targets:
-    return warm.find_targets(torch.rand(len(left), 3, *left.shape[1:]), left, SimpleNamespace(cell=cell))
+def find(left: Tensor, cell: int = 8) -> Targets:
+    return find_targets(torch.rand(len(left), 3, *left.shape[1:]), left, stand_in(cell, left.shape[1:]))
+
+
+def stand_in(cell: int, size: tuple[int, int]) -> Any:
+    """What the warm start asks of a foreground."""
+    foreground = SimpleNamespace(cell=cell, image_size=size)
+    foreground.to_latents = partial(Foreground.to_latents, foreground)
+    return foreground
 
 
 def test_a_region_teaches_the_cell_at_its_centre():
@@ -66,7 +77,7 @@ def test_its_latents_give_its_box_back():
     boxes = [(0, 17, 9, 22, 15), (1, 40, 0, 48, 3), (1, 0, 28, 9, 32)]
     targets = find(unexplained(*boxes))
     said = [
-        geometry.to_where(scale[None, None], shift[None, None], 4, 6, first=int(cell) % 24)[0, 0]
+        geometry.to_where(scale[None, None], shift[None, None], 4, 6, numbers=cell[None] % 24)[0, 0]
         for scale, shift, cell in zip(targets.scale, targets.shift, targets.cell, strict=True)
     ]
     given = torch.tensor([box[1:] for box in boxes], dtype=torch.float32)
@@ -80,19 +91,19 @@ def test_of_two_in_one_cell_the_one_further_off_its_middle_goes_to_a_neighbour()
     assert targets.cell.tolist() == [1, 7]  # above, and their own
     boxes = geometry.to_boxes(targets.where, 32, 48)
     torch.testing.assert_close(boxes, torch.tensor([first[1:], second[1:]], dtype=torch.float32))
-    assert (targets.shift.tanh().abs() < warm.REACH).all()
+    assert (targets.shift.tanh().abs() < REACH).all()
 
 
 def test_a_region_is_left_out_when_every_cell_within_reach_is_taken():
     left, taken = unexplained((0, 17, 9, 22, 15)), torch.zeros(2, 24, dtype=torch.bool)
     own = find(left).cell.item()
     taken[0, own] = True
-    foreground = SimpleNamespace(cell=8)
+    foreground = stand_in(8, (32, 48))
     images = torch.rand(2, 3, 32, 48)
-    beside = warm.find_targets(images, left, foreground, taken=taken).cell.item()
+    beside = find_targets(images, left, foreground, taken=taken).cell.item()
     assert beside == own + 1 or beside == own - 1 or abs(beside - own) == 6
     taken[0] = True
-    assert len(warm.find_targets(images, left, foreground, taken=taken).cell) == 0
+    assert len(find_targets(images, left, foreground, taken=taken).cell) == 0
 
 
 def test_what_covers_too_much_or_too_little_is_no_object():
@@ -313,7 +324,7 @@ def taught(cells: Cells, *boxes: tuple[int, int, int, int]) -> Tensor:
         left[0, y0:y1, x0:x1] = 1
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(warm, "find_regions", find_regions)
-        return warm._alone(cells, left, 8, 4)
+        return warm._alone(stand_in(8, left.shape[1:]), cells, left, 4)
 
 
 def test_a_region_that_holds_one_object_teaches_it_where_it_ends():

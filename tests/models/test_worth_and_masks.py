@@ -229,3 +229,26 @@ def test_a_shadow_that_an_object_draws_is_not_part_of_its_mask(shadow, bottom):
     seen = visible.share_out(dataclasses.replace(objects, picture=picture), photo, backdrops, how)
     np.testing.assert_allclose(seen.boxes[0], [8, 8, 24, bottom], atol=1)
     assert (seen.unexplained < 0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("alpha", "rows", "owned"),
+    [
+        pytest.param(0.3, 16, True, id="hardly drawn: the colour of its pixels in the photo"),
+        pytest.param(0.97, 16, False, id="surely drawn: the colour that was drawn"),
+        pytest.param(0.3, 1, False, id="too few pixels to say which colour it has"),
+    ],
+)
+def test_where_an_object_is_hardly_drawn_its_colour_is_the_one_it_has_in_the_photo(alpha, rows, owned):
+    """A red bar, drawn blue from the middle on; left of it so many rows of the photo are red, right of it all."""
+    objects = drawables([[8, 8, 24, 24]], [RED])
+    picture, opacity = objects.picture.clone(), objects.alpha.clone()
+    picture[..., 4:], opacity[..., 4:] = torch.tensor(BLUE).view(1, 3, 1, 1), alpha
+    photo = torch.full((1, 3, 32, 32), GREY)
+    photo[:, :, 8 : 8 + rows, 8:11] = photo[:, :, 8:24, 17:24] = torch.tensor(RED).view(1, 3, 1, 1)
+    backdrops = Backdrops(torch.ones(1, 1, 32, 32), torch.full((1, 1, 3, 32, 32), GREY))
+    how = visible.Weighing(cells=4, objects=0.1, background=0.1, unknown=0.1)
+    seen = visible.share_out(dataclasses.replace(objects, picture=picture, alpha=opacity), photo, backdrops, how)
+    mask = seen.window(0, (32, 32)).whole
+    assert mask[8, 8:11].all(), "what is drawn as it is in the photo"
+    assert (mask[10:22, 18:22] == owned).all(), "away from the rims"

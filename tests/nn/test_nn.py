@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from objectspace.nn.broadcast import BroadcastDecoder, coordinate_map
 from objectspace.nn.plane import PlaneDecoder
-from objectspace.nn.recompute import forgetting
+from objectspace.nn.recompute import activate_convolve, forgetting
 from objectspace.nn.stacks import GroupNorm, celu_block, halving_encoder
 from objectspace.nn.subpixel import PictureDecoder, Shuffle, enlargements
 
@@ -23,6 +23,21 @@ def broadcast_plainly(decoder: BroadcastDecoder, latent: torch.Tensor) -> torch.
     for layer in decoder.decoder:
         maps = F.elu(maps) if isinstance(layer, nn.ELU) else layer(maps)
     return maps
+
+
+@pytest.mark.parametrize("count", [0, 3, 11])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_activating_again_for_the_backward_pass_changes_nothing(count, kernel):
+    torch.manual_seed(0)
+    convolution = nn.Conv2d(3, 4, kernel).double()
+    maps = torch.randn(count, 3, 6, 7, dtype=DOUBLE, requires_grad=True)
+    leaves = (maps, convolution.weight, convolution.bias)
+    left, right = activate_convolve(maps, convolution), convolution(F.elu(maps))
+    torch.testing.assert_close(left, right, rtol=1e-12, atol=1e-12)
+    slopes = (torch.autograd.grad(values.square().sum(), leaves, retain_graph=True) for values in (left, left, right))
+    for first, again, expected in zip(*slopes, strict=True):  # twice through one graph, as IODINE does
+        torch.testing.assert_close(first, expected, rtol=1e-12, atol=1e-12)
+        assert torch.equal(first, again)
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -108,7 +108,7 @@ def test_latents_say_where_and_back(rows, columns):
 def test_what_latents_cannot_say_is_moved_to_what_they_can():
     where = torch.tensor([[0.0, 1.5, 1.0, -1.0]], dtype=DOUBLE)  # in the corner, and the cell is in the other one
     scale, shift = geometry.to_latents(where, torch.tensor([6]), 3, 3)
-    said = geometry.to_where(scale[None], shift[None], 3, 3, first=6)[0, 0]
+    said = geometry.to_where(scale[None], shift[None], 3, 3, numbers=torch.tensor([6]))[0, 0]
     torch.testing.assert_close(said[:2], torch.tensor([0.001, 0.999], dtype=DOUBLE))
     centre = 2 * torch.tensor([0.5 + 0.999, 2.5 - 0.999], dtype=DOUBLE) / 3 - 1  # nearly a cell away
     torch.testing.assert_close(said[2:], centre)

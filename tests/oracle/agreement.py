@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from oracle.small import named
+from objectspace.models.parts.grid import GridOutput
+from oracle.small import named, weighed_and_taught
 
 
 def assert_same(fast: dict[str, Tensor], slow: dict[str, Tensor], model: nn.Module, slow_model: nn.Module) -> None:
@@ -20,3 +21,24 @@ def assert_same(fast: dict[str, Tensor], slow: dict[str, Tensor], model: nn.Modu
         torch.testing.assert_close(given, expected, rtol=1e-7, atol=1e-7, msg=named(f"gradient of {name}"))
     for (name, buffer), other in zip(model.named_buffers(), slow_model.buffers(), strict=True):
         torch.testing.assert_close(buffer, other, rtol=1e-9, atol=1e-9, msg=named(name))
+
+
+def values(output: GridOutput) -> dict[str, Tensor]:
+    """What a fast model of cells gives, by the names of the transcription."""
+    front = output.foreground
+    assert front is not None
+    return {
+        "reconstruction": output.reconstruction,
+        "log_likelihood": output.log_likelihood,
+        "loss": output.loss,
+        "foreground": front.image,
+        "mean": front.mean,
+        "alpha": front.alpha,
+        "weight": output.alpha,
+        "background": output.background.image,
+        "boundary": front.boundary,
+        "where": front.cells.where,
+        "presence": front.cells.presence,
+        **weighed_and_taught(output),
+        **{f"kl_{name}": term for name, term in output.kl.items()},
+    }

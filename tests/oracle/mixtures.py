@@ -93,9 +93,11 @@ def _iodine(model: Iodine, image: Tensor, noise: Tensor | None) -> dict[str, Ten
         pictures = [_decode(model, latent) for latent in latents]
         means, logits = [picture[:3] for picture in pictures], [picture[3:] for picture in pictures]
         weights = torch.softmax(torch.stack(logits), dim=0)  # (K, 1, H, W)
-        densities = [Normal(mean, config.sigma).log_prob(image).sum(0, keepdim=True).exp() for mean in means]
-        shares = [weight * density for weight, density in zip(weights, densities, strict=True)]
-        pixel = sum(shares)  # (1, H, W)
+        channels = [Normal(mean, config.sigma).log_prob(image).exp() for mean in means]  # (C, H, W)
+        shares = [weight * each.prod(0, keepdim=True) for weight, each in zip(weights, channels, strict=True)]
+        by_channel = [weight * each for weight, each in zip(weights, channels, strict=True)]
+        whole = sum(shares)  # (1, H, W)
+        pixel = whole if config.whole_pixels else sum(by_channel).prod(0, keepdim=True)
         log_likelihood = pixel.log().sum()
         kl = sum(kl_divergence(each, Normal(torch.zeros(dim), torch.ones(dim))).sum() for each in normals)
         losses.append(kl - log_likelihood)
@@ -103,7 +105,9 @@ def _iodine(model: Iodine, image: Tensor, noise: Tensor | None) -> dict[str, Ten
             break
         by_posterior = torch.autograd.grad(losses[-1], posteriors, retain_graph=True)
         for slot in range(config.components):
-            owner = shares[slot] / pixel
+            owner = shares[slot] / whole
+            owners = owner.expand_as(image) if config.whole_pixels else by_channel[slot] / sum(by_channel)
+            mixtures = 1 if config.whole_pixels else len(image)  # a pixel's, each with the mask's weights
             others = sum(share for other, share in enumerate(shares) if other != slot)
             left = sum(weight for other, weight in enumerate(weights) if other != slot)
             rows = torch.linspace(-1, 1, image.shape[1])[:, None].expand(image.shape[1:])
@@ -115,10 +119,10 @@ def _iodine(model: Iodine, image: Tensor, noise: Tensor | None) -> dict[str, Ten
                 logits[slot],
                 owner,
                 # The loss's derivatives, worked out by hand: of -log sum_k m_k N(x; mu_k) by mu_k, and by m_k's logit.
-                _norm(owner * (means[slot] - image) / config.sigma**2),
-                _norm(weights[slot] - owner),
+                _norm(owners * (means[slot] - image) / config.sigma**2),
+                _norm(mixtures * weights[slot] - owners.sum(0, keepdim=True) * mixtures / len(image)),
                 _norm(pixel.log()),
-                _norm((others / left).log()),
+                _norm(pixel.log() - (others / left).log()),
                 torch.stack([columns, rows]),
             ]
             inputs = space_oracle.block_means(torch.cat(seen)[None], config.input_fraction)
@@ -126,18 +130,19 @@ def _iodine(model: Iodine, image: Tensor, noise: Tensor | None) -> dict[str, Ten
             for layer in model.refiner.look:
                 if isinstance(layer, nn.Conv2d):
                     features = F.elu(F.conv2d(features, layer.weight, layer.bias, stride=2, padding=1))
-            linear = model.refiner.think[0]
+            linear, second = model.refiner.think[0], model.refiner.think[2]
             features = F.elu(F.linear(features.flatten(2).mean(2), linear.weight, linear.bias))
+            features = F.linear(features, second.weight, second.bias)
             vectors = torch.cat([posteriors[slot], _norm(by_posterior[slot])])
             memory[slot] = model.refiner.remember(torch.cat([features, vectors[None]], dim=1), memory[slot])
             posteriors[slot] = posteriors[slot] + model.refiner.change(memory[slot][0])[0]
-    steps = config.refinements
+    steps, first = config.refinements, 1 if config.start_counts else 0
     return {
         "reconstruction": sum(weight * mean for weight, mean in zip(weights, means, strict=True)),
         "log_likelihood": log_likelihood,
         "kl_slot": kl,
         "elbo": log_likelihood - kl,
-        "loss": sum((t / steps) * losses[t] for t in range(1, steps + 1)),
+        "loss": sum(((t + first) / (steps + first)) * losses[t] for t in range(steps + 1)),
         "means": torch.stack(means),
         "masks": weights,
     }
@@ -159,7 +164,7 @@ def _decode(model: Iodine, latent: Tensor) -> Tensor:
         maps = F.conv2d(F.elu(maps) if number else maps, layer.weight, layer.bias)
     if config.fraction > 1:
         maps = F.interpolate(maps, size=config.image_size, mode="bilinear", align_corners=False)
-    return maps[0]
+    return torch.cat([maps[0, :3].sigmoid(), maps[0, 3:]]) if config.squashed else maps[0]
 
 
 def _norm(values: Tensor) -> Tensor:

@@ -415,9 +415,15 @@ def prior_chain(model: Space, latents: Callable[[int, Tensor, Tensor], Tensor], 
         if k > 0 or not model.config.background.prior_from_state:
             hidden, cell = prior.rnn(latent, (hidden, cell))
         mean, raw = prior.predict(hidden).chunk(2, dim=-1)
-        priors.append(Normal(mean, F.softplus(raw) + 1e-4))
+        priors.append(Normal(mean, prior_std(model, raw)))
         latent = latents(k, mean, priors[-1].stddev)
     return priors
+
+
+def prior_std(model: Space, raw: Tensor) -> Tensor:
+    """The stdev of a prior: GENESIS's are at most about one."""
+    bounded = getattr(model.config.background, "prior_std", "softplus") == "sigmoid"
+    return 1 / (1 + torch.exp(-raw - 4)) + 1e-4 if bounded else F.softplus(raw) + 1e-4
 
 
 def block_means(pictures: Tensor, side: int) -> Tensor:
@@ -501,7 +507,7 @@ def infer_components(
     for k in range(config.components):
         kl["mask"] = kl["mask"] + kl_divergence(posteriors[k], priors[k]).sum(1)
         prior_mean, prior_raw = run_plain(net.component_prior, latents[k]).chunk(2, dim=-1)
-        prior = Normal(prior_mean, F.softplus(prior_raw) + 1e-4)
+        prior = Normal(prior_mean, prior_std(model, prior_raw))
         kl["component"] = kl["component"] + kl_divergence(Normal(mean[:, k], std[:, k]), prior).sum(1)
     return list(means.unbind(1)), masks, kl
 

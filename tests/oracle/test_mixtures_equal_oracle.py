@@ -54,7 +54,7 @@ def pictures(count: int, size: tuple[int, int]) -> Tensor:
         {"components": 1},
         {"components": 2, "fraction": 2, "image_size": (32, 48), "sigma": 0.3},
         {"image_size": (32, 64), "input_fraction": 2, "prior_from_state": True},
-        {"geco": {"goal": 0.2}},
+        {"geco": {"goal": 0.2}, "prior_std": "softplus"},
     ],
 )
 def test_genesis(options: dict[str, Any], sample: bool, training: bool) -> None:
@@ -78,6 +78,7 @@ def test_genesis(options: dict[str, Any], sample: bool, training: bool) -> None:
         {"components": 2, "refinements": 1},
         {"components": 4, "fraction": 2, "image_size": (20, 31), "sigma": 0.5},
         {"image_size": (32, 16), "input_fraction": 2, "refinements": 3, "decoder_channels": (4,)},
+        {"squashed": True, "whole_pixels": False, "start_counts": True},
     ],
 )
 def test_iodine(options: dict[str, Any], sample: bool) -> None:

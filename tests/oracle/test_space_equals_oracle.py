@@ -12,7 +12,7 @@ from objectspace.models.parts.background import BackgroundOutput
 from objectspace.models.parts.grid import GridOutput
 from objectspace.models.space import Space
 from oracle import space_oracle
-from oracle.agreement import assert_same
+from oracle.agreement import assert_same, values
 from oracle.choices import balanced
 from oracle.small import (
     kept_cells,
@@ -22,7 +22,6 @@ from oracle.small import (
     small_config,
     small_model,
     turns_of,
-    weighed_and_taught,
 )
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
@@ -30,34 +29,14 @@ CASES = 10  # put together by chance
 SIZES = [((32, 32), (4, 4)), ((32, 48), (2, 3)), ((48, 32), (6, 4)), ((16, 32), (4, 8)), ((64, 64), (1, 1))]
 
 
-def values(output: GridOutput) -> dict[str, Tensor]:
-    front, back = output.foreground, output.background
-    assert isinstance(back, BackgroundOutput)
-    return {
-        "reconstruction": output.reconstruction,
-        "log_likelihood": output.log_likelihood,
-        "loss": output.loss,
-        "foreground": front.image,
-        "mean": front.mean,
-        "alpha": front.alpha,
-        "weight": output.alpha,
-        "background": back.image,
-        "masks": back.masks,
-        "means": back.means,
-        "boundary": front.boundary,
-        "where": front.cells.where,
-        "presence": front.cells.presence,
-        **weighed_and_taught(output),
-        **{f"kl_{name}": term for name, term in output.kl.items()},
-    }
-
-
 def assert_equal_in_values_and_gradients(
     model: Space, images: Tensor, stage: Stage, sample: bool = False, seed: int = 0
 ) -> GridOutput:
     slow_model = copy.deepcopy(model)
     output = model(images, stage, sample=sample, generator=torch.Generator().manual_seed(seed))
-    fast = values(output)
+    back = output.background
+    assert isinstance(back, BackgroundOutput)
+    fast = values(output) | {"masks": back.masks, "means": back.means}
     noise, kept, turns = draw_noise(model, output, stage, sample, seed)
     chosen = present_cells(output.foreground.objects.chosen)
     slow = space_oracle.space(slow_model, images, stage, chosen, noise, kept, turns)

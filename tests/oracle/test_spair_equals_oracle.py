@@ -11,33 +11,14 @@ from objectspace.models.parts.grid import GridOutput
 from objectspace.models.parts.single import SingleOutput
 from objectspace.models.spair import SequentialModel
 from oracle import spair_oracle
-from oracle.agreement import assert_same
+from oracle.agreement import assert_same, values
 from oracle.choices import balanced
-from oracle.small import kept_cells, looks_behind_first, present_cells, random_images, turns_of, weighed_and_taught
+from oracle.small import kept_cells, looks_behind_first, present_cells, random_images, turns_of
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
 CASES = 8  # put together by chance
 SIZES = [((32, 32), (4, 4)), ((32, 48), (2, 3)), ((48, 32), (6, 4)), ((16, 32), (4, 8)), ((64, 64), (1, 1))]
-
-
-def values(output: GridOutput) -> dict[str, Tensor]:
-    front = output.foreground
-    return {
-        "reconstruction": output.reconstruction,
-        "log_likelihood": output.log_likelihood,
-        "loss": output.loss,
-        "foreground": front.image,
-        "mean": front.mean,
-        "alpha": front.alpha,
-        "weight": output.alpha,
-        "background": output.background.image,
-        "boundary": front.boundary,
-        "where": front.cells.where,
-        "presence": front.cells.presence,
-        **weighed_and_taught(output),
-        **{f"kl_{name}": term for name, term in output.kl.items()},
-    }
 
 
 def draw_noise(
@@ -101,13 +82,26 @@ CHOICES = {
     "weighted": [False, True],
     "training": [False, True],
     "sample": [False, True],
+    "wavefront": [False, True],
     "seed": range(CASES),
 }
 
 
 @pytest.mark.parametrize(list(CHOICES), balanced(CASES, **CHOICES))
 def test_random_configurations(
-    size, count, neighbourhood, glimpse, spread, budget, threshold, fraction, weighted, training, sample, seed
+    size,
+    count,
+    neighbourhood,
+    glimpse,
+    spread,
+    budget,
+    threshold,
+    fraction,
+    weighted,
+    training,
+    sample,
+    wavefront,
+    seed,
 ):
     foreground = {
         "glimpse": glimpse,
@@ -115,7 +109,9 @@ def test_random_configurations(
         "presence_threshold": threshold,
         "presence_weighted_kl": weighted,
     }
-    config = small_spair(size[0], size[1], foreground, {"fraction": fraction}, neighbourhood=neighbourhood)
+    config = small_spair(
+        size[0], size[1], foreground, {"fraction": fraction}, neighbourhood=neighbourhood, wavefront=wavefront
+    )
     model = sequential_model(config, seed, spread).train(training)
     assert_equal_in_values_and_gradients(model, random_images(count, size[0], seed), STAGE, sample, seed)
 

@@ -16,13 +16,12 @@ from objectspace.recipes.files import RenamedKeyWarning
 
 NONE = {"boundary_stop": 0}
 OLD: dict[str, dict[str, Any]] = {  # what shipped recipes said; others followed the defaults, or had phases
+    **dict.fromkeys(("spair-p-rooms-small", "spair-rooms-large", "spair-rooms-small"), NONE),  # on until 0.2
     "space-airraid": NONE,
     "space-atari-joint10": NONE,
     "space-montezuma": NONE,
     "space-riverraid": NONE,
     "space-spaceinvaders": NONE,
-    "spair-p-rooms-small-fast": {"boundary_start": 1500, "boundary_stop": 1800},
-    "spair-rooms-small-fast": {"boundary_start": 500, "boundary_stop": 600},
     "spair-sprites-fast": NONE,
 }
 
@@ -79,11 +78,16 @@ def test_a_weight_that_moves_is_cut_to_its_time(moves: list[int], start: int, st
     assert weights(Anneal.model_validate(old), range(100)) == pytest.approx(expected, abs=1e-12)
 
 
+SOME_STEPS = "(0 -> 1):(500 -> 500) then (1 -> 0):(600 -> 600)"
+
+
 def test_one_old_key_changes_only_what_it_means(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text(f'anneal.boundary = "{SOME_STEPS}"\n')
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RenamedKeyWarning)
-        later = recipe_files.load("spair-rooms-small-fast", ["anneal.boundary_stop=900"])
-        heavier = recipe_files.load("spair-rooms-small-fast", ["anneal.boundary_weight=3", "anneal.boundary_ramp=50"])
+        later = recipe_files.load(mine, ["anneal.boundary_stop=900"])
+        heavier = recipe_files.load(mine, ["anneal.boundary_weight=3", "anneal.boundary_ramp=50"])
         on = recipe_files.load("space-airraid", ["anneal.boundary_stop=70"])
         planned = recipe_files.load("space-sprites-fast", ["anneal.boundary_stop=70"])
     steps = range(1000)
@@ -100,7 +104,7 @@ def test_a_run_of_an_earlier_version_is_read_and_written_by_the_new_key(tmp_path
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         recipe = recipe_files.load_run(tmp_path)
-    assert recipe.anneal.boundary == recipe_files.load("spair-rooms-small-fast").anneal.boundary
+    assert recipe.anneal.boundary == parse(SOME_STEPS)
     text = recipe_files.dump(recipe)
     assert "boundary_" not in text
     assert recipe_files.parse(text, "a test") == recipe

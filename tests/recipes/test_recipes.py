@@ -43,7 +43,7 @@ def test_a_printed_recipe_reads_back_the_same(name: str, tmp_path: Path) -> None
 def test_a_printed_recipe_has_a_line_for_each_value_in_the_order_of_its_keys(name: str) -> None:
     recipe = recipe_files.load(name)
     lines = recipe_files.dump(recipe).splitlines()
-    assert all(re.fullmatch(r"\[[a-z_.]+\]|[a-z_]+ = .*[^,\[]|", line) for line in lines)
+    assert all(re.fullmatch(r"\[[a-z_.]+\]|[a-z_0-9]+ = .*[^,\[]|", line) for line in lines)
     sections = [lines.index(f"[{section}]") for section in ("model", "anneal", "training", "data")]
     assert sections == sorted(sections)
     training = lines[sections[2] + 1 : lines.index("", sections[2])]

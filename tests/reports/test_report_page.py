@@ -1,6 +1,7 @@
 """The page in a real browser: nothing fetched, nothing broken, boxes in their place, objects lit when pointed at."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -268,3 +269,28 @@ def test_on_paper_everything_is_drawn_and_no_control(browser: Browser, path: Pat
         assert contrast(style(page, "body", "backgroundColor"), "rgb(255, 255, 255)") < 1.2
         page.call("Emulation.setEmulatedMedia", media="")
         assert page.pdf().count(b"/Type /Page\n") + page.pdf().count(b"/Type /Page ") > 1
+
+
+def test_what_is_unexplained_is_outlined_can_be_hidden_and_puts_images_in_order(
+    browser: Browser, tmp_path: Path
+) -> None:
+    image, scene = full()
+    with ReportWriter(tmp_path / "r.html", "A report", "space-test") as report:
+        for share in (0.1, 0.5, 0.0):
+            left = np.zeros((scene.height, scene.width), np.bool_)
+            left[: round(share * scene.height)] = True
+            report.add(f"{share}", image, replace(scene, unexplained=left))
+    with browser.open(tmp_path / "r.html") as page:
+        assert page.evaluate("document.querySelectorAll('.nobody').length") == 2
+        page.evaluate("""(select => {
+            select.value = 'unexplained';
+            select.dispatchEvent(new Event('change'));
+        })(document.querySelector('.order'))""")
+        assert page.evaluate("[...document.querySelectorAll('.scene h3')].map(each => each.textContent)") == [
+            "0.5",
+            "0.1",
+            "0.0",
+        ]
+        page.evaluate("document.querySelector('.show-nobody').click()")
+        assert style(page, ".nobody", "display") == "none"
+        assert page.complaints() == []

@@ -14,9 +14,9 @@ from PIL import Image
 from objectspace.config import View
 from objectspace.errors import UserError
 from objectspace.io.files import write_atomically
-from objectspace.io.paths import Source, sources
+from objectspace.io.paths import ImageFile, image_files
 from objectspace.models import create
-from objectspace.results import decomposition, directory
+from objectspace.results import batch, decomposition
 from objectspace.results.decomposition import Decomposition
 from objectspace.results.directory import Summary, bare
 from objectspace.results.options import DecomposeOptions
@@ -47,7 +47,7 @@ class Finder:
 def run(folder: Path, out: Path, **options: Any) -> Summary:
     plain = {"overlays": False, "report_images": 0, "batch": 4} | options
     work = Decomposition(out, Finder(), "finder", DecomposeOptions(**plain))
-    return work.run(sources([str(folder)], out), None, lambda _: None)
+    return work.run(image_files([str(folder)], out), None, lambda _: None)
 
 
 def make(folder: Path, count: int) -> Path:
@@ -60,12 +60,12 @@ def make(folder: Path, count: int) -> Path:
 
 def test_no_more_than_a_batch_is_ever_held(tmp_path, monkeypatch):
     folder, original = make(tmp_path / "in", 50), Finder.decompose
-    alive: weakref.WeakSet[Source] = weakref.WeakSet()
+    alive: weakref.WeakSet[ImageFile] = weakref.WeakSet()
     most = []
 
-    def named() -> Iterator[Source]:
+    def named() -> Iterator[ImageFile]:
         for number in range(50):
-            source = Source(str(folder / f"{number}.png"))
+            source = ImageFile(str(folder / f"{number}.png"))
             alive.add(source)
             yield source
 
@@ -81,7 +81,7 @@ def test_no_more_than_a_batch_is_ever_held(tmp_path, monkeypatch):
 
 
 def test_a_batch_of_large_images_is_done_before_it_is_full(tmp_path, monkeypatch):
-    monkeypatch.setattr(directory, "LARGEST_BATCH", 24)
+    monkeypatch.setattr(batch, "LARGEST_BATCH", 24)
     sizes = []
 
     def noted(self, images, *_, **__):

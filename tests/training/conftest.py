@@ -5,43 +5,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from objectspace.data.generate import generate
-from objectspace.data.sprites import SpritesSource
-from objectspace.data.streams import Stream
+from helpers.sprites import few_sprites
+from helpers.tiny import TINY
 from objectspace.recipes.files import build, dump
 from objectspace.recipes.recipe import Recipe
 from objectspace.training.run import RunOptions, train
 
 torch.set_num_threads(1)
-TINY = {
-    "model": {
-        "image_size": 32,
-        "foreground": {
-            "grid": 4,
-            "glimpse": 8,
-            "what_dim": 4,
-            "budget": 4,
-            "encoder": {"channels": [4] * 6, "groups": [2] * 6},
-            "residual": {"channels": [4], "groups": [2]},
-            "residual_encoder": {"channels": [4], "groups": [2]},
-            "glimpse_encoder": {"channels": [4] * 6, "groups": [2] * 6},
-            "glimpse_decoder": {"channels": [4, 4], "groups": [2, 2]},
-        },
-        "background": {
-            "components": 2,
-            "fraction": 4,
-            "mask_dim": 4,
-            "component_dim": 4,
-            "hidden": 4,
-            "encoder_dim": 4,
-            "encoder_channels": [4] * 4,
-            "mask_decoder": {"channels": [4] * 6, "groups": [2] * 6},
-            "component_encoder_channels": [4] * 4,
-            "component_decoder_channels": [4],
-        },
-    },
-    "training": {"steps": 12, "batch": 4, "log_every": 1, "validate_every": 6, "validate_images": 4, "save_every": 4},
-}
 
 
 @pytest.fixture(scope="session")
@@ -60,10 +30,7 @@ def tiny_file(tiny: Recipe, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def sprites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("training") / "sprites"
-    source = SpritesSource(height=32, width=32, smallest=0.3, largest=0.4, most=2)
-    generate(source, root, [Stream("train", 40), Stream("val", 8)], workers=1)
-    return root
+    return few_sprites(tmp_path_factory.mktemp("training") / "sprites", train=40, val=8)
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,7 @@ import torch
 from safetensors.torch import load_file
 
 from helpers.commands import command
+from helpers.forks import Forked, forked
 from objectspace.recipes import files as recipe_files
 from objectspace.training import loop
 from objectspace.training.run import RunOptions, train
@@ -61,7 +62,7 @@ def what_it_says(process: subprocess.Popen[str]) -> str:
     return said
 
 
-def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+def wait_until(condition: Callable[[], bool], process: Forked) -> None:
     until = time.monotonic() + PATIENCE
     while not condition():
         assert process.poll() is None, "it ended by itself"
@@ -69,19 +70,19 @@ def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) ->
         time.sleep(0.0002)
 
 
-def wait_for_lines(process: subprocess.Popen[str], count: int) -> None:
+def wait_for_lines(process: Forked | subprocess.Popen[str], count: int) -> None:
     assert process.stdout is not None
     steps = (line for line in process.stdout if line.startswith("step "))
     for _ in range(count):
         assert next(steps, None), "it ended by itself"
 
 
-def in_a_save(run: Path, process: subprocess.Popen[str]) -> bool:
+def in_a_save(run: Path, process: Forked) -> bool:
     """Whether this process is saving, or was when it died; others may have left something half-written too."""
     return any((run / "checkpoints").glob(f".*.{process.pid}.tmp"))
 
 
-def moment(run: Path, process: subprocess.Popen[str]) -> str:
+def moment(run: Path, process: Forked) -> str:
     """What a process that is dead now was doing."""
     if in_a_save(run, process):
         return "in a save"
@@ -90,13 +91,16 @@ def moment(run: Path, process: subprocess.Popen[str]) -> str:
     return "before the first save" if (run / "recipe.toml").exists() else "before anything"
 
 
-def kill(process: subprocess.Popen[str], run: Path, aim: str, chance: random.Random) -> str:
-    """Kill a process at a random moment of the kind aimed at; gives the kind that was hit."""
+def kill(process: Forked, run: Path, aim: str, chance: random.Random, sooner: int) -> str:
+    """Kill a process at a random moment of the kind aimed at; gives the kind that was hit.
+
+    `sooner` is how often that came too late: then the moment comes sooner.
+    """
     if aim == "before anything":
-        time.sleep(chance.uniform(0, 0.5))
+        time.sleep(chance.uniform(0, 0.2) / 4**sooner)
     elif aim == "before the first save":
         wait_until((run / "recipe.toml").exists, process)
-        time.sleep(chance.uniform(0, 0.03))
+        time.sleep(chance.uniform(0, 0.03) / 4**sooner)
     else:
         wait_for_lines(process, chance.randint(1, 2))
         if aim == "in a save":
@@ -127,8 +131,8 @@ def test_a_run_killed_at_every_kind_of_moment_ends_with_the_same_bits(
             assert len(hits) < TRIES, f"meant: {aim}, hit: {hits}"
             if hits and aim.startswith("before"):
                 shutil.rmtree(torn)  # too late: there is a save now
-            with training(tiny_file, sprites, torn, "--resume") as process:
-                hits.append(kill(process, torn, aim, chance))
+            with forked(*arguments_of(tiny_file, sprites, torn, "--resume")) as process:
+                hits.append(kill(process, torn, aim, chance, len(hits)))
     assert "going on from step" in command(*arguments_of(tiny_file, sprites, torn, "--resume")).stdout
     first, second = (load_file(run / "model" / "model.safetensors") for run in (whole, torn))
     assert first.keys() == second.keys()

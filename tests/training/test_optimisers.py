@@ -20,6 +20,11 @@ def test_the_recipe_names_the_optimiser(name: str, kind: type) -> None:
     assert [group["lr"] for group in optimiser.param_groups] == [0.25]
 
 
+def test_adam_s_memory_is_the_recipe_s() -> None:
+    optimiser = optimisers.build(Optimiser(beta1=0.95), [nn.Parameter(torch.ones(2))])
+    assert optimiser.param_groups[0]["betas"] == (0.95, 0.999)
+
+
 @pytest.mark.parametrize(
     ("step", "rate"), [(0, 0.2), (1, 0.4), (4, 1.0), (5, 1.0), (10, 1.0), (15, 0.75), (20, 0.5), (10**6, 0.5)]
 )

@@ -31,6 +31,7 @@ def test_packed_weights_are_small_and_carry_their_history(run: Path, sprites: Pa
     seconds = json.loads((run / "summary.json").read_text())["state"]["seconds"]
     assert seconds > 0
     assert card.minutes == round(seconds / 60, 1)
+    assert card.processor_minutes is not None
     assert "image_size = [32, 32]" in card.recipe
     assert {"ap50", "ap", "count_error", "squared_error", "projected_ap"} <= card.metrics.keys()
     assert {"published_ap50", "published_ap", "published_count_error"} <= card.metrics.keys()

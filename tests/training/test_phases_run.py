@@ -9,6 +9,7 @@ from lightning_fabric import Fabric
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from helpers.tiny import SINGLE
 from objectspace.errors import UserError
 from objectspace.models import create
 from objectspace.recipes.files import build
@@ -21,13 +22,6 @@ from objectspace.training.step import Objective, take_step
 QUIET = list[str]().append
 PHASES = {"background": 3, "warm": 3, "objects": 4, "sharpen": 4}
 MIDDLES = (1, 4, 7, 11)  # a step of each phase
-SINGLE = {
-    "dim": 4,
-    "encoder_dim": 4,
-    "fraction": 4,
-    "encoder_channels": [4] * 4,
-    "decoder": {"channels": [4] * 6, "groups": [2] * 6},
-}
 
 
 def planned(tiny: Recipe, kind: str, phases: dict[str, int] = PHASES, **background: Any) -> Recipe:

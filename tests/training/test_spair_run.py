@@ -7,19 +7,13 @@ import torch
 from safetensors.torch import load_file
 
 import objectspace
+from helpers.tiny import SINGLE
 from objectspace.recipes.files import build
 from objectspace.recipes.recipe import Recipe
 from objectspace.training import loop
 from objectspace.training.run import RunOptions, train
 from objectspace.training.step import take_step
 
-SINGLE = {
-    "dim": 4,
-    "encoder_dim": 4,
-    "fraction": 4,
-    "encoder_channels": [4] * 4,
-    "decoder": {"channels": [4] * 6, "groups": [2] * 6},
-}
 PATCH = {
     "dim": 4,
     "encoder": {"channels": [4] * 5, "groups": [2] * 5},

@@ -95,7 +95,7 @@ def test_the_gradient_is_that_of_one_process(together: Path, tiny: Recipe, sprit
     ("case", "ended", "step"), [("whole", "finished", 12), ("signal", "stopped", 3), ("late", "out of time", 1)]
 )
 def test_they_leave_at_the_same_step(reports: list[dict[str, Any]], case: str, ended: str, step: int) -> None:
-    assert reports[0][case] == reports[1][case] | {"state": reports[1][case]["state"] | seconds(reports[0][case])}
+    assert reports[0][case] == reports[1][case] | {"state": reports[1][case]["state"] | times(reports[0][case])}
     assert (reports[0][case]["ended"], reports[0][case]["state"]["step"]) == (ended, step)
     assert reports[0][case]["processes"] == 2
 
@@ -130,6 +130,6 @@ def test_a_batch_is_split_evenly(batch: int, processes: int, share: int) -> None
     assert share_of(batch, processes) == share
 
 
-def seconds(report: dict[str, Any]) -> dict[str, float]:
-    """The one thing in which two processes' states may differ."""
-    return {"seconds": report["state"]["seconds"]}
+def times(report: dict[str, Any]) -> dict[str, float]:
+    """All in which two processes' states may differ."""
+    return {name: report["state"][name] for name in ("seconds", "processor")}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from objectspace import __version__
-from objectspace.cli import compare, data, decompose, demo, evaluate, label, models, recipes, sample, train
+from objectspace.cli import compare, data, decompose, demo, evaluate, label, models, paper, recipes, sample, train
 from objectspace.errors import UserError
 from objectspace.recipes.files import RenamedKeyWarning
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.add_typer(recipes.app, name="recipes")
 app.add_typer(compare.app, name="compare")
+app.add_typer(paper.app, name="paper")
 app.command("demo")(demo.demo)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from objectspace.cli.compare_print import print_capped, print_convergence, print_latency, print_table
+from objectspace.cli.compare_print import (
+    print_capped,
+    print_caveats,
+    print_convergence,
+    print_latency,
+    print_table,
+)
 from objectspace.cli.shared import resumable
 from objectspace.data.dataset import Dataset, splits_of
 from objectspace.errors import UserError
@@ -49,15 +55,20 @@ def latency(
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads of a step; as torch decides by default.")] = None,
 ) -> None:
-    """Time and peak memory of a gradient step against the decomposition capacity, each in a process of its own."""
+    """Time and memory of a gradient step, and the time of inference, against the decomposition capacity.
+
+    Each is measured in a process of its own, in each model's own regime. Models of cells have a line with all cells and
+    one with a budget of objects; SPAIR has both again with cells of one diagonal inferred together (`model.wavefront`).
+    """
     check_writable(out / "latency.json")
     import torch
 
+    from objectspace.compare.candidates import lines
     from objectspace.compare.charts import latency_chart
     from objectspace.compare.latency import Settings, measure_all
     from objectspace.compare.machine import available_memory, origin
 
-    candidates = _candidates(models, grids, size, components, objects)
+    candidates = [line for each in _candidates(models, grids, size, components) for line in lines(each, objects)]
     settings = Settings(
         batch=batch,
         repeats=repeats,
@@ -96,22 +107,39 @@ def convergence(
         int | None, typer.Option(min=2, help="At most so many in models of components only, which may not fit.")
     ] = None,
 ) -> None:
-    """Pixel error on held-out images against training time, every model at several capacities."""
+    """Pixel error on held-out images against training time, every model at several capacities.
+
+    Each learns by its own recipe's optimisers, schedules and clipping; the error is that of the soft reconstruction.
+    """
     check_writable(out / "convergence.json")
     from objectspace.compare import convergence as races
+    from objectspace.compare.candidates import on_images
     from objectspace.compare.charts import convergence_chart
     from objectspace.compare.machine import origin
 
     trial = races.Trial(data, races.held_out(data, size), minutes, turns, images)
-    candidates = _candidates(models, grids, size, components, objects=0, most=most_components)
+    candidates, left_out = on_images(_candidates(models, grids, size, components, most_components), size)
+    for word in left_out:
+        print(word)
+    if not candidates:
+        raise UserError(f"no model is left that reads images of {size} x {size}")
     runs = [races.Run(candidate, races.recipe_for(candidate, batch, seed), out) for candidate in candidates]
     print(f"{len(runs)} runs of {minutes:g} minutes each: {duration(60 * minutes * len(runs))} of training in all")
     print_capped(candidates, components, most_components)
+    print_caveats(candidates)
     with resumable():
         curves = races.race(runs, trial, say=_say)
     targets = races.targets(curves)
     print_convergence(curves, targets)
-    settings = {"data": str(data), "minutes": minutes, "size": size, "batch": batch, "seed": seed, "images": images}
+    settings = {
+        "data": str(data),
+        "measure": races.MEASURED,
+        "minutes": minutes,
+        "size": size,
+        "batch": batch,
+        "seed": seed,
+        "images": images,
+    }
     content = origin(settings | {"components": components, "most_components": most_components})
     with _writing(out):
         write_json(out / "convergence.json", content | {"runs": [_curve(curve, targets) for curve in curves]})
@@ -212,19 +240,12 @@ def _writing(out: Path) -> Iterator[None]:
         raise UserError(f"cannot write into {out}: {error}; mend that: the same command continues") from error
 
 
-def _candidates(
-    models: str, grids: str, size: int, components: int, objects: int, most: int | None = None
-) -> "list[Candidate]":
+def _candidates(models: str, grids: str, size: int, components: int, most: int | None = None) -> "list[Candidate]":
     """All that are asked for, the models of a grid beside one another."""
-    from objectspace.compare.candidates import candidate, kinds, limited
+    from objectspace.compare.candidates import candidate, kinds
 
-    made: list[Candidate] = []
-    for grid in _numbers(grids):
-        for kind in kinds([name.strip() for name in models.split(",") if name.strip()]):
-            full = candidate(kind, size, grid, components, most)
-            few = limited(full, objects) if objects else None
-            made += [full] if few is None else [full, few]
-    return made
+    wanted = kinds([name.strip() for name in models.split(",") if name.strip()])
+    return [candidate(kind, size, grid, components, most) for grid in _numbers(grids) for kind in wanted]
 
 
 def _numbers(text: str) -> list[int]:

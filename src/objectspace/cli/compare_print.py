@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def print_latency(points: Sequence["Point"]) -> None:
     """Time and memory of every point, and why one was not run."""
-    from objectspace.compare.latency import MEASURED, NO_ROOM, TOO_SLOW, relative
+    from objectspace.compare.latency import MEASURED, NO_ROOM, TOO_SLOW, growth, relative
 
     shown = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for heading in ("model", "capacity", "seconds", "x space", "peak GB"):
+    for heading in ("model", "capacity", "seconds", "x space, all cells", "peak GB", "inference s"):
         shown.add_column(heading, justify="left" if heading == "model" else "right", no_wrap=True)
     shown.add_column("")
     ratios = relative(points)
@@ -37,9 +37,12 @@ def print_latency(points: Sequence["Point"]) -> None:
             "-" if point.seconds is None else f"{point.seconds:.2f}",
             "-" if ratio is None else f"{ratio:.2f}",
             "-" if point.peak is None else f"{point.peak / 1e9:.2f}",
+            "-" if point.inference is None else f"{point.inference:.2f}",
             escape(note),
         )
     Console().print(shown)
+    for sentence in growth(points):
+        print(sentence)
 
 
 def print_convergence(curves: Sequence["Curve"], targets: dict[int, float]) -> None:
@@ -70,6 +73,13 @@ def print_table(rows: Sequence["Row"], boxes: "Boxes") -> None:
     Console().print(shown)
     for note in notes(rows, boxes):
         print(note)
+
+
+def print_caveats(candidates: Sequence["Candidate"]) -> None:
+    """What a reader must know of some models."""
+    for model, caveat in {each.model: each.config.caveat for each in candidates}.items():
+        if caveat:
+            print(f"{model} {caveat}")
 
 
 def print_capped(candidates: Sequence["Candidate"], components: int, most: int | None) -> None:

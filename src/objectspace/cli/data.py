@@ -11,9 +11,10 @@ from rich.table import Table
 
 from objectspace.cli.shared import print_problems, resumable
 from objectspace.data.dataset import Dataset, splits_of
-from objectspace.data.generate import Made, Source, generate
+from objectspace.data.generate import Made, generate
 from objectspace.data.memory_map import MixedSizesError
 from objectspace.data.sample import Problem
+from objectspace.data.source import Source
 from objectspace.data.statistics import statistics
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
@@ -119,7 +120,10 @@ def convert(
 
     options = {"val": val, "test": test, "split": split, "limit": limit, "variant": variant, "crop": crop}
     opened, streams = open_source(source, format_name, images=images, seed=seed, **options)
-    _make(opened, out, streams, workers)
+    made = _make(opened, out, streams, workers)
+    if made.problems:  # as every command that reads many files: done, but not with all of them
+        typer.echo(f"{len(made.problems)} could not be used: they are listed above", err=True)
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """`objectspace decompose`: images in, a directory with their objects out."""
 
+import glob
 import io
 import os
 import sys
@@ -12,7 +13,7 @@ import typer
 from objectspace.cli.shared import resumable
 from objectspace.errors import UserError
 from objectspace.io.files import check_writable
-from objectspace.io.paths import STANDARD_INPUT, Gathered, Nothing, Source, sources
+from objectspace.io.paths import STANDARD_INPUT, Gathered, ImageFile, NoImages, image_files
 from objectspace.labels.names import read_labels
 
 
@@ -134,11 +135,14 @@ def _standard_input() -> IO[str]:
     return sys.stdin
 
 
-def gather(paths: Sequence[str], out: Path) -> tuple[Iterable[Source | Nothing], int | None]:
+def gather(paths: Sequence[str], out: Path) -> tuple[Iterable[ImageFile | NoImages], int | None]:
     """What the paths stand for, and how many files that is; None where a list of them is still to be read."""
     if STANDARD_INPUT in paths:
-        return sources(paths, out, _standard_input()), None
-    found = Gathered(sources(paths, out))
+        return image_files(paths, out, _standard_input()), None
+    found = Gathered(image_files(paths, out))
     if not found.exists:
+        gone = [path for path in paths if not os.path.lexists(path) and not glob.has_magic(path)]
+        if gone:
+            raise UserError(f"{', '.join(gone[:5])}{' ...' if len(gone) > 5 else ''} does not exist")
         raise UserError(f"there are no images in {', '.join(paths[:5])}{' ...' if len(paths) > 5 else ''}")
     return found, found.total

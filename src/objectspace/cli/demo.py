@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from objectspace.cli.shared import called
 from objectspace.data.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def demo(
     print(f"{objects} objects in {sum(len(part.scenes) for part in shown)} scenes. Look at them:")
     for file in ("report.html", "scenes.png", "annotations.json"):
         print(f"  {out / file}")
+    print(f"Your own images:  {called()} decompose PICTURES --model space-rooms-small --out OBJECTS")
 
 
 def _take_apart(name: str, model: str, out: Path) -> Shown:

@@ -55,14 +55,17 @@ def pack(
     from objectspace.measuring import measure_model, unexplained_in_training
     from objectspace.models.card import CARD
     from objectspace.models.pretrained import from_pretrained, save_pretrained
-    from objectspace.training.history import data_of, describe, measured
+    from objectspace.training.history import data_of, describe, describe_seen, measured
 
     _refuse_existing(out)
     card = describe(run, out.name, machine)
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as folder:
         part = Path(folder) / out.name
-        save_pretrained(from_pretrained(run / "model"), part, half=True)
+        trained = from_pretrained(run / "model")
+        if trained.seen is None:  # a run of before
+            describe_seen(run, trained)
+        save_pretrained(trained, part, half=True)
         stored = from_pretrained(part)
         report = measure_model(stored, open_split(data, split, stored))
         card = measured(card, f"{report.images} images of split {split}", report.to_dict())

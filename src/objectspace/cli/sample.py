@@ -1,7 +1,7 @@
 """`objectspace sample`: scenes that a model imagines."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,8 +13,12 @@ def sample(
     output: Annotated[Path, typer.Option("-o", "--output", help="The picture to write.")] = Path("grid.png"),
     count: Annotated[int, typer.Option(min=1, help="How many scenes.")] = 16,
     objects: Annotated[
-        float | None, typer.Option(min=0, help="Objects expected in a scene; the prior alone may be nearly none.")
+        float | None,
+        typer.Option(min=0, help="Objects expected in a scene; as many as training images have by default."),
     ] = None,
+    appearance: Annotated[
+        Literal["prior", "seen"], typer.Option(help="Looks of objects: from the prior, or as seen in training.")
+    ] = "prior",
     columns: Annotated[int | None, typer.Option(min=1, help="Scenes in a row; a square by default.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same scenes.")] = 0,
 ) -> None:
@@ -28,7 +32,8 @@ def sample(
     from objectspace.reports.pictures import Tile, sheet
 
     loaded = load(model)
-    scenes = loaded.sample(count, torch.Generator().manual_seed(seed), objects)
+    looks: dict[str, Any] = {} if appearance == "prior" else {"appearance": appearance}  # not all models have such
+    scenes = loaded.sample(count, torch.Generator().manual_seed(seed), objects, **looks)
     tiles = [Tile(scene.reconstruction) for scene in scenes if scene.reconstruction is not None]
     picture = sheet(tiles, columns or math.ceil(math.sqrt(count)))
     try:

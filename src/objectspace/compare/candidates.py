@@ -63,10 +63,38 @@ def candidate(kind: str, size: int, grid: int, components: int, most: int | None
     return Candidate(kind, grid, config)
 
 
-def limited(full: Candidate, objects: int) -> Candidate | None:
-    """The same model working on at most so many objects an image; None where that changes nothing."""
-    config = full.config.limited(objects)
-    return None if config is None else Candidate(f"{full.model}, {objects} objects", full.grid, config)
+def all_cells(model: str) -> str:
+    """What a line of the latency chart is called in which every cell is worked on."""
+    return f"{model}, all cells"
+
+
+def lines(full: Candidate, objects: int) -> list[Candidate]:
+    """A model as the lines of the latency chart: with all cells, with so many objects (0: not), computed otherwise.
+
+    Each says which it is, since a budget and all cells cannot be compared.
+    """
+    if not full.config.cells:
+        return [full]
+    ways = {"": full.config} | {f", {way}": config for way, config in full.config.computed_otherwise().items()}
+    made = []
+    for way, config in ways.items():
+        made.append(Candidate(all_cells(full.model) + way, full.grid, config))
+        few = config.limited(objects) if objects else None
+        if few is not None:
+            made.append(Candidate(f"{full.model}, {objects} objects{way}", full.grid, few))
+    return made
+
+
+def on_images(candidates: Sequence[Candidate], size: int) -> tuple[list[Candidate], list[str]]:
+    """Those that read images of `size` x `size`, and a word on each of the others: their grid is for other sizes."""
+    fitting = [each for each in candidates if each.config.image_size == (size, size)]
+    said = [
+        f"{each.model} is left out at {each.grid} x {each.grid}: it reads images of "
+        f"{each.config.image_size[0]} x {each.config.image_size[1]} there, so give --size {each.config.image_size[0]}"
+        for each in candidates
+        if each not in fitting
+    ]
+    return fitting, said
 
 
 def _space_first(kind: str) -> tuple[bool, str]:

@@ -19,16 +19,27 @@ MARKS = {TOO_SLOW: ("^", "too slow: estimated"), NO_ROOM: ("X", "out of memory: 
 
 
 def latency_chart(points: Sequence[Point], path: Path) -> None:
-    """Seconds and memory of a step against the capacity; what was not run is marked where a probe estimates it."""
-    figure = Figure(figsize=(12.5, 4.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    """Seconds and memory of a step, and seconds of inference, against the capacity.
+
+    What was not run is marked where a probe estimates it.
+    """
+    figure = Figure(figsize=(17, 4.2), layout="constrained")
+    left, right, third = figure.subplots(1, 3)
     colors = _colors([point.model for point in points])
     for model, color in colors.items():
         mine = sorted((point for point in points if point.model == model), key=lambda point: point.capacity)
         _draw(left, mine, [(point.seconds, point.estimate) for point in mine], color)
         _draw(right, mine, [(_giga(point.peak), _giga(point.estimated_peak)) for point in mine], color)
-    for axes, label in ((left, "seconds a gradient step"), (right, "peak memory of a step, GB")):
-        if all(point.seconds is None and point.estimate is None for point in points):
+        third.plot(
+            [point.capacity for point in mine if point.inference is not None],
+            [point.inference for point in mine if point.inference is not None],
+            "o-",
+            color=color,
+        )
+    labels = {left: "seconds a gradient step", right: "peak memory of a step, GB", third: "seconds to infer a batch"}
+    for axes, label in labels.items():
+        shown = [(point.inference, None) if axes is third else (point.seconds, point.estimate) for point in points]
+        if not any(value is not None for pair in shown for value in pair):
             axes.set_ylim(1, 10)  # nothing ran, not even a probe: a logarithmic axis needs some range
         axes.set(xlabel="decomposition capacity", ylabel=label, xscale="log", yscale="log")
         capacities = sorted({4 ** round(_log4(point.capacity)) for point in points})

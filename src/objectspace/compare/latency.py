@@ -20,8 +20,9 @@ from typing import Any
 import torch
 
 from objectspace import plugins
-from objectspace.compare.candidates import Candidate
+from objectspace.compare.candidates import Candidate, all_cells
 from objectspace.compare.machine import NO_MEMORY
+from objectspace.compare.regimes import regime
 from objectspace.compare.visit import Order
 from objectspace.errors import UserError
 from objectspace.io.lines import append_line, read_lines
@@ -57,6 +58,7 @@ class Point:
     fastest: float | None = None
     slowest: float | None = None
     peak: int | None = None  # bytes that steps add to what the process holds before them, the most of all rounds
+    inference: float | None = None  # seconds to infer and draw a batch, median over the rounds
     estimate: float | None = None  # seconds, estimated from smaller batches
     estimated_peak: int | None = None
     visits: int = 0
@@ -162,6 +164,9 @@ def _point(candidate: Candidate, visits: Sequence[Visit], settings: Settings) ->
         fastest=min(times, default=None),
         slowest=max(times, default=None),
         peak=max((visit["peak"] for visit in measured), default=None),
+        inference=median(waits)
+        if (waits := [visit["inference"] for visit in measured if "inference" in visit])
+        else None,
         estimate=known.get("estimate"),
         estimated_peak=known.get("estimated_peak"),
         visits=len(measured),
@@ -171,8 +176,17 @@ def _point(candidate: Candidate, visits: Sequence[Visit], settings: Settings) ->
 
 def _key(candidate: Candidate, settings: Settings) -> str:
     """The same for visits that may be put together: of all that decides about a time but the machine's mood."""
-    config = candidate.config.model_dump(mode="json")
-    content = [candidate.model, candidate.grid, config, settings.batch, settings.threads, torch.__version__]
+    own = regime(candidate.config.kind)
+    content = [
+        candidate.model,
+        candidate.grid,
+        candidate.config.model_dump(mode="json"),
+        own.anneal.model_dump(mode="json"),
+        own.training.model_dump(mode="json"),
+        settings.batch,
+        settings.threads,
+        torch.__version__,
+    ]
     return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
@@ -188,7 +202,7 @@ def _append(log: Path, line: Visit) -> None:
         raise UserError(f"cannot write {log}: {error}; mend that: the same command continues") from error
 
 
-def relative(points: Sequence[Point], to: str = "space") -> dict[Point, float | None]:
+def relative(points: Sequence[Point], to: str = all_cells("space")) -> dict[Point, float | None]:
     """How many times the step of the model `to` at the same grid each step takes; None where one of them is unknown."""
     base = {point.grid: point.seconds for point in points if point.model == to}
     ratios: dict[Point, float | None] = {}
@@ -196,3 +210,17 @@ def relative(points: Sequence[Point], to: str = "space") -> dict[Point, float | 
         other = base.get(point.grid)
         ratios[point] = None if point.seconds is None or not other else point.seconds / other
     return ratios
+
+
+def growth(points: Sequence[Point]) -> list[str]:
+    """How a step grows with the capacity, a sentence for each line of the chart that was measured twice or more."""
+    said = []
+    for model in dict.fromkeys(point.model for point in points):
+        mine = [point for point in points if point.model == model and point.seconds is not None]
+        mine.sort(key=lambda point: point.capacity)
+        if len(mine) > 1 and mine[0].seconds and mine[-1].seconds:
+            first, last, times = mine[0], mine[-1], mine[-1].seconds / mine[0].seconds
+            said.append(
+                f"{model}: from {first.shown_capacity} to {last.shown_capacity} a step takes {times:.2f} times as long"
+            )
+    return said

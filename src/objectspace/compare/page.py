@@ -1,11 +1,13 @@
 """Models side by side on the same images, after the paper's qualitative figures: a page, and a picture of the same.
 
 Reads images (H, W, 3) and what each model made of them as `Scene`s, all of the images' size. A row is a model, a column
-is a part of its scenes; what a model does not have stays empty. The page is one file that fetches nothing.
+is a part of its scenes, components one by one at the end; what a model does not have stays empty. The page is one file
+that fetches nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from objectspace.reports.page.shell import part, policy, render
 from objectspace.reports.pictures import PAPER, Tile, enlarge, segments, sheet, with_boxes
 from objectspace.scene import Picture, Scene
 
+MOST = 6  # components that are shown one by one: a model of many shows the largest
 PARTS = ("boxes", "reconstruction", "foreground", "background", "segments")
 TRUTH = "truth"
 SIDE = 128  # a smaller image is enlarged, so that boxes can be told apart
@@ -39,24 +42,24 @@ def compared_page(title: str, blocks: Sequence[Block]) -> str:
         title=title,
         policy=policy(style, ""),
         style=style,
-        parts=list(PARTS),
-        blocks=[_shown(block) for block in blocks],
+        parts=[*PARTS, *_columns(blocks)],
+        blocks=[_shown(block, _columns(blocks)) for block in blocks],
         version=__version__,
     )
 
 
 def compared_sheet(blocks: Sequence[Block]) -> Picture:
     """The same as one picture: a row a model, the input before the first row of each image."""
-    tiles: list[Tile] = []
+    tiles, columns = list[Tile](), _columns(blocks)
     for block in blocks:
         for index, (who, scene) in enumerate(_rows(block)):
             factor = _factor(block.image)
             empty = np.full((block.image.shape[0] * factor, block.image.shape[1] * factor, 3), PAPER, np.uint8)
             tiles.append(Tile(empty) if index else Tile(enlarge(block.image, factor), block.name))
-            for name, picture in _pictures(block.image, scene).items():
+            for name, picture in _pictures(block.image, scene, columns).items():
                 caption = who if name == PARTS[0] else name  # a row is named once, under its first picture
                 tiles.append(Tile(empty) if picture is None else Tile(picture, caption))
-    return sheet(tiles, columns=len(PARTS) + 1)
+    return sheet(tiles, columns=len(PARTS) + len(columns) + 1)
 
 
 def _rows(block: Block) -> Iterator[tuple[str, Scene]]:
@@ -65,7 +68,21 @@ def _rows(block: Block) -> Iterator[tuple[str, Scene]]:
     yield from block.scenes.items()
 
 
-def _pictures(image: Picture, scene: Scene) -> dict[str, Picture | None]:
+def _columns(blocks: Sequence[Block]) -> list[str]:
+    """What the columns of single components are called: as many as the scene with the most has to show."""
+    most = max((len(_components(scene)) for block in blocks for _, scene in _rows(block)), default=0)
+    return [f"component {number}" for number in range(1, most + 1)]
+
+
+def _components(scene: Scene) -> list[Picture]:
+    """The components' pictures where each is seen, black elsewhere, in their order; of many the largest."""
+    drawn = [(item.image, item.mask) for item in scene.components if item.image is not None and item.mask.any()]
+    areas = [int(mask.sum()) for _, mask in drawn]
+    largest = sorted(range(len(drawn)), key=lambda number: -areas[number])[:MOST]
+    return [drawn[number][0] * drawn[number][1][:, :, None] for number in sorted(largest)]
+
+
+def _pictures(image: Picture, scene: Scene, columns: Sequence[str]) -> dict[str, Picture | None]:
     """The parts of a scene, enlarged where the image is small; None for those it does not have."""
     factor = _factor(image)
     divided = scene.components or any(item.window is not None for item in scene.found)
@@ -76,6 +93,7 @@ def _pictures(image: Picture, scene: Scene) -> dict[str, Picture | None]:
         "background": scene.background,
         "segments": segments(scene) if divided else None,
     }
+    found |= dict(zip_longest(columns, _components(scene)))
     return {
         name: picture if picture is None or name == "boxes" else enlarge(picture, factor)
         for name, picture in found.items()
@@ -86,7 +104,7 @@ def _factor(image: Picture) -> int:
     return max(1, -(-SIDE // max(image.shape[:2])))
 
 
-def _shown(block: Block) -> dict[str, object]:
+def _shown(block: Block, columns: Sequence[str]) -> dict[str, object]:
     """What the page shows of an image."""
     rows = [
         {
@@ -94,7 +112,7 @@ def _shown(block: Block) -> dict[str, object]:
             "facts": _facts(block.image, scene),
             "pictures": {
                 name: None if picture is None else embedded(picture)
-                for name, picture in _pictures(block.image, scene).items()
+                for name, picture in _pictures(block.image, scene, columns).items()
             },
         }
         for who, scene in _rows(block)

@@ -1,4 +1,4 @@
-"""A training step to be timed: forward, backward, clipping, the optimisers; random images, everything else real."""
+"""A step to be timed: forward, backward, clipping, the optimisers, or inference; random images, all else real."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
-from objectspace.config import Anneal, ModelConfig
+from objectspace.compare.regimes import regime
+from objectspace.config import ModelConfig
 from objectspace.models import create
 from objectspace.recipes.recipe import Training
 from objectspace.training import optimisers
 
-LATE = 50_000  # the step whose annealed values are used: all priors at their ends, the boundary loss on
+LATE = 50_000  # the step whose annealed values are used: all priors at their ends, SPACE's boundary loss on
 
 
 def random_images(batch: int, size: tuple[int, int]) -> Tensor:
@@ -20,8 +21,9 @@ def random_images(batch: int, size: tuple[int, int]) -> Tensor:
 
 
 def model_step(config: ModelConfig) -> Callable[[int], None]:
-    """A function that trains a fresh model for one step, on a batch of the given number of images."""
-    anneal, training = Anneal(), Training()
+    """A function that trains a fresh model for one step by its own recipe, on a batch of so many images."""
+    own = regime(config.kind)
+    anneal, training = own.anneal, own.training
     model, stage = create(config, anneal).train(), anneal.at(LATE)
     generator = torch.Generator().manual_seed(1)
 
@@ -31,6 +33,18 @@ def model_step(config: ModelConfig) -> Callable[[int], None]:
 
     update = stepper(loss, model.parameter_groups(), training)
     return lambda batch: update(random_images(batch, config.image_size))
+
+
+def model_inference(config: ModelConfig) -> Callable[[int], None]:
+    """A function that infers and draws a batch of so many images by a fresh model, at the posterior means."""
+    anneal = regime(config.kind).anneal
+    model, stage = create(config, anneal).eval(), anneal.at(LATE)
+
+    def infer(batch: int) -> None:
+        with torch.no_grad():
+            model(random_images(batch, config.image_size), stage, sample=False)
+
+    return infer
 
 
 def stepper(

@@ -106,7 +106,11 @@ def headings() -> list[str]:
 
 def notes(rows: Sequence[Row], boxes: Boxes) -> list[str]:
     """What a reader must know: how boxes are paired, which seeds failed and how, what cannot be compared."""
-    said = [f"AP and F1: {PAIRINGS[boxes]}. Deviations are those of a sample of seeds."]
+    said = [
+        f"AP and F1: {PAIRINGS[boxes]}. Deviations are those of a sample of seeds.",
+        "the squared error is that of scenes, whose objects are above a threshold and worth their price; the "
+        "paper's is that of the soft reconstruction, as `compare convergence` measures it.",
+    ]
     for row in rows:
         for entry in row.failed:
             found = entry.numbers.get("ap50")

@@ -1,8 +1,8 @@
 """One point of the latency chart, measured in a process of its own: `python -m objectspace.compare.visit`.
 
 A process of its own makes the peak of memory honest, and running out of it harmless. Reads one line of JSON (`Order`);
-prints lines of JSON: first what a small probe estimates, then what was measured. Ends when the process that started it
-ends.
+prints lines of JSON: first what a small probe estimates, then what a step took, then what inference takes. Ends when
+the process that started it ends.
 """
 
 import json
@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -37,29 +38,46 @@ class Order:
 
 
 def measure(order: Order, report: Callable[[dict[str, Any]], None]) -> None:
-    """Take the steps of an order, and report what they took."""
+    """Take the steps of an order, then infer, and report what they took."""
     import torch
 
-    from objectspace.compare.steps import model_step, seconds_of
+    from objectspace.compare.steps import model_inference, model_step
     from objectspace.config import ModelConfig
 
     torch.set_num_threads(order.threads)
     try:
-        step = model_step(ModelConfig.model_validate(order.config))
-        before = peak_memory()
-        if order.probe and order.batch > max(PROBED):
-            estimate = _estimate(order, before, lambda batch: seconds_of(lambda: step(batch)))
-            report(estimate)
-            if "status" in estimate:
-                return
-        seconds = seconds_of(lambda: step(order.batch))
-        if seconds < WARM:
-            seconds = seconds_of(lambda: step(order.batch))
-        report({"status": "measured", "seconds": seconds, "peak": peak_memory() - before})
+        if not _measure_step(order, model_step(ModelConfig.model_validate(order.config)), report):
+            return
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
         report({"status": "out of memory"})
+        return
+    with suppress(MemoryError):  # the step is what was asked for
+        report({"inference": _seconds(model_inference(ModelConfig.model_validate(order.config)), order.batch)})
+
+
+def _measure_step(order: Order, step: Callable[[int], None], report: Callable[[dict[str, Any]], None]) -> bool:
+    """Estimate if that is asked for, and take the step if it is not too much; whether it was taken."""
+    from objectspace.compare.steps import seconds_of
+
+    before = peak_memory()
+    if order.probe and order.batch > max(PROBED):
+        estimate = _estimate(order, before, lambda batch: seconds_of(lambda: step(batch)))
+        report(estimate)
+        if "status" in estimate:
+            return False
+    seconds = _seconds(step, order.batch)
+    report({"status": "measured", "seconds": seconds, "peak": peak_memory() - before})
+    return True
+
+
+def _seconds(action: Callable[[int], None], batch: int) -> float:
+    """How long something takes; at once if that is long, the second time if it is not."""
+    from objectspace.compare.steps import seconds_of
+
+    seconds = seconds_of(lambda: action(batch))
+    return seconds if seconds >= WARM else seconds_of(lambda: action(batch))
 
 
 def _estimate(order: Order, before: int, seconds_of: Callable[[int], float]) -> dict[str, Any]:

@@ -157,7 +157,7 @@ class Anneal(Section):
         return self.background_first + self.warm_start
 
     def phase_at(self, step: int) -> str:
-        """What is going on at a step: background, warm, objects or sharpen; see config/phases.py."""
+        """What is going on at a step: background, warm, objects or sharpen; see `recipes/phases.py`."""
         if step < self.background_first:
             return "background"
         if step < self.objects_from:

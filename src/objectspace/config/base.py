@@ -64,6 +64,9 @@ class ModelConfig(Section):
     kinds: ClassVar[dict[str, type["ModelConfig"]]] = {}
     collapses: ClassVar[frozenset[str]] = frozenset()  # the ways of going wrong that training watches for
 
+    own_recipe: ClassVar[str | None] = None  # by which it trains in comparisons: a shipped one's name, or a file
+    caveat: ClassVar[str] = ""  # what a reader of comparisons must know of it
+
     kind: str
     image_size: Sides = (128, 128)  # height, width
     channels: Literal["rgb", "bgr"] = "rgb"  # the order the weights expect
@@ -103,6 +106,10 @@ class ModelConfig(Section):
     def limited(self, objects: int) -> Self | None:
         """The same model, working on at most so many objects an image; None where there is no such thing."""
         return None
+
+    def computed_otherwise(self) -> dict[str, Self]:
+        """The same model, with the same results, computed in other ways, by what charts are to call them."""
+        return {}
 
     @property
     def cells(self) -> int:

@@ -8,56 +8,27 @@ Generators make as many units as it takes; converters (`convert/`) are sources t
 
 import hashlib
 import io
-import json
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
 
 from objectspace.data import store
+from objectspace.data.request import check_images, check_request, request_of
 from objectspace.data.sample import Problem, Sample
+from objectspace.data.source import Source
 from objectspace.data.streams import Encoded, Records, Stream, StreamLog
 from objectspace.data.workers import in_order, only_one, pool
 from objectspace.errors import UserError
-from objectspace.io.files import Json, read_json, write_json
+from objectspace.io.files import Json, write_json
 from objectspace.io.progress import Progress, logged_progress
 
 PATIENCE = 40  # units in a row that may bring nothing new before a source counts as exhausted
-
-
-class Source(Protocol):
-    """What can be driven into a data set. Instances travel to worker processes, so they must be picklable."""
-
-    @property
-    def generator(self) -> str:
-        """Its name in dataset.json."""
-
-    @property
-    def version(self) -> int:
-        """Raised whenever the same settings would give other pixels."""
-
-    @property
-    def licence(self) -> str:
-        """What may be done with the images."""
-
-    @property
-    def distinct(self) -> bool:
-        """Whether an image that occurred before, in any split, is dropped."""
-
-    def settings(self) -> Json:
-        """All that the pixels depend on, seed included."""
-
-    def make(self, split: str, group: str, unit: int) -> Sequence[Sample | Problem] | None:
-        """One unit; the same arguments give the same samples. None: the source ended before this unit."""
-
-    def summary(self, records: Iterable[Json]) -> Json:
-        """Statistics over all records of the finished data set, kept in dataset.json."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +56,11 @@ def generate(source: Source, root: Path, streams: Sequence[Stream], workers: int
         raise UserError("every split is to hold 0 images: ask for at least one image, as in --train 100")
     if workers < 1:
         raise UserError(f"--workers {workers}: at least one worker is needed")
-    request = _request(source, streams)
+    request = request_of(source, streams)
     try:
-        finished = _check_request(root, request)
+        finished = check_request(root, request)
         if finished is not None:
-            _check_images(root, finished["splits"])
+            check_images(root, finished["splits"])
             problems = tuple(Problem(*problem) for problem in finished["left_out"])
             return Made(root, sum(finished["splits"].values()), 0, 0.0, finished["summary"], problems)
         with only_one(root / ".making"):
@@ -126,52 +97,6 @@ def _expected_total(streams: Sequence[Stream]) -> int | None:
     return None if None in counts else sum(count for count in counts if count is not None)
 
 
-def _request(source: Source, streams: Sequence[Stream]) -> Json:
-    content = {
-        "format": store.FORMAT_VERSION,
-        "generator": source.generator,
-        "version": source.version,
-        "licence": source.licence,
-        "settings": source.settings(),
-        "asked": {stream.name: stream.count for stream in streams},
-    }
-    return dict(json.loads(json.dumps(content)))  # as it will be read back: tuples become lists
-
-
-def _check_request(root: Path, request: Json) -> Json | None:
-    """The finished data set's description if `root` is exactly what is asked for; prepares `root` otherwise."""
-    finished, underway = root / "dataset.json", root / ".making" / "request.json"
-    if root.exists() and not root.is_dir():
-        raise UserError(f"{root} is a file: give a directory for the data set")
-    known = finished if finished.exists() else underway if _has_begun(root) else None
-    if known is not None:
-        before = read_json(known)
-        for key, value in request.items():
-            _compare(key, before.get(key), value, root)
-        return before if known is finished else None
-    if root.exists() and not underway.exists() and any(root.iterdir()):
-        raise UserError(f"{root} is not empty and not a data set of ours: give a new directory")
-    write_json(underway, request)
-    return None
-
-
-def _has_begun(root: Path) -> bool:
-    """Whether an unfinished data set has any image: if not, it may become another."""
-    return any(log.stat().st_size for log in (root / ".making").glob("*.jsonl"))
-
-
-def _check_images(root: Path, splits: dict[str, int]) -> None:
-    """A finished data set must still have its images."""
-    for split, count in splits.items():
-        folder = root / split / "images"
-        whole = sum(path.stat().st_size > 0 for path in folder.iterdir()) if folder.is_dir() else 0
-        if whole < count or not (root / split / "annotations.json").exists():
-            raise UserError(
-                f"{root} was finished, but of the {count} images of {split} only {whole} are left, or its annotations "
-                "are gone: remove the directory and give the command again"
-            )
-
-
 def _clear(root: Path, logs: Sequence[StreamLog]) -> None:
     """Leave nothing behind of a data set that has no image."""
     for folder in {root / ".making", *(root / log.stream.split for log in logs)}:
@@ -179,23 +104,6 @@ def _clear(root: Path, logs: Sequence[StreamLog]) -> None:
     (root / "log.jsonl").unlink(missing_ok=True)
     if not any(root.iterdir()):
         root.rmdir()
-
-
-def _compare(key: str, before: Any, now: Any, root: Path) -> None:
-    if isinstance(before, dict) and isinstance(now, dict):
-        for inner in sorted(before.keys() | now.keys()):
-            _compare(f"{key}.{inner}", before.get(inner), now.get(inner), root)
-    elif key == "settings.digest_of_source":
-        if before != now:
-            raise UserError(f"the source of {root} has changed since it was converted: give another directory")
-    elif before != now:
-        option = f"--{key.split('.', 1)[1].replace('_', '-')}" if "." in key else key
-        absent = 0 if key.startswith("asked.") else None  # a split that was not asked for
-        before, now = (absent if value is None else value for value in (before, now))
-        raise UserError(
-            f"{root} holds a data set made with {option} {before}, and now {option} {now} is asked for: "
-            "give another directory, or remove that one first"
-        )
 
 
 def _finish(source: Source, root: Path, logs: Sequence[StreamLog], request: Json) -> Json:

@@ -13,8 +13,8 @@ from objectspace.evaluation import boxes
 from objectspace.evaluation.boxes import Floats, Prediction
 from objectspace.evaluation.coco import coco_ap
 from objectspace.evaluation.detection import detection
-from objectspace.evaluation.records import GroundTruth, Record, leave_ignored_out, leave_out, record
-from objectspace.evaluation.report import BoxMeasures, Number, Report, Variant, defined
+from objectspace.evaluation.records import GroundTruth, SceneRecord, leave_ignored_out, leave_out, record
+from objectspace.evaluation.report import BoxMeasures, Number, Report, RuleMeasures, defined
 from objectspace.geometry.boxes import as_boxes
 from objectspace.scene import Scene
 
@@ -47,7 +47,7 @@ def evaluate(
     wanted = range(len(dataset)) if indices is None else indices
     if not len(wanted):
         raise ValueError("there is no image to evaluate")
-    records: list[Record] = []
+    records: list[SceneRecord] = []
     for scene, plain in _together(scenes, published):
         if len(records) == len(wanted):
             raise ValueError(f"there are more scenes than the {len(wanted)} images to evaluate")
@@ -101,7 +101,7 @@ def _together(
         raise ValueError("there are no scenes to evaluate: give scenes, published ones, or both")
 
 
-def _report(given: Sequence[Record], asked: _Asked) -> Report:
+def _report(given: Sequence[SceneRecord], asked: _Asked) -> Report:
     records = [leave_ignored_out(each, min(asked.iou, LOOSE)) for each in given]
     objects, predicted = sum(len(each.true_visible) for each in records), sum(each.predicted for each in records)
     report = Report(len(records), objects, predicted, asked.seconds, asked.iou)
@@ -121,13 +121,13 @@ def _report(given: Sequence[Record], asked: _Asked) -> Report:
     return _with_masks(_with_boxes(report, records), records)
 
 
-def _squared_error(records: Sequence[Record]) -> Number:
+def _squared_error(records: Sequence[SceneRecord]) -> Number:
     """None if a scene has no reconstruction: a mean over the others would flatter."""
     errors = [each.error for each in records if each.error is not None]
     return float(np.mean(errors)) if len(errors) == len(records) else None
 
 
-def _with_boxes(report: Report, records: Sequence[Record]) -> Report:
+def _with_boxes(report: Report, records: Sequence[SceneRecord]) -> Report:
     visible = _visible(records, report.iou)
     return replace(
         report,
@@ -146,7 +146,7 @@ def _with_boxes(report: Report, records: Sequence[Record]) -> Report:
     )
 
 
-def _with_masks(report: Report, records: Sequence[Record]) -> Report:
+def _with_masks(report: Report, records: Sequence[SceneRecord]) -> Report:
     scores = [each.masks for each in records if each.masks is not None]
     some_true_masks = any(not np.isnan(each.mbo) for each in scores)
     compared = scores if all(each.has_masks for each in records) and some_true_masks else []
@@ -161,21 +161,21 @@ def _with_masks(report: Report, records: Sequence[Record]) -> Report:
     )
 
 
-def _visible(records: Sequence[Record], iou: float) -> Variant:
+def _visible(records: Sequence[SceneRecord], iou: float) -> RuleMeasures:
     """Boxes around what can be seen."""
     return _variant([each.visible for each in records], [each.true_visible for each in records], records, iou)
 
 
-def _published(records: Sequence[Record], iou: float) -> Variant:
+def _published(records: Sequence[SceneRecord], iou: float) -> RuleMeasures:
     """The latents' boxes of every cell above one half, against whole objects."""
     return _variant([each.published for each in records], [each.true_whole for each in records], records, iou)
 
 
 def _variant(
-    predictions: Sequence[Prediction], truths: Sequence[Floats], records: Sequence[Record], iou: float
-) -> Variant:
+    predictions: Sequence[Prediction], truths: Sequence[Floats], records: Sequence[SceneRecord], iou: float
+) -> RuleMeasures:
     counts = boxes.count_errors(predictions, truths)
-    return Variant(
+    return RuleMeasures(
         objects=sum(len(each) for each in truths),
         predicted=sum(len(as_boxes(found)) for found, _ in predictions),
         boxes=_measure(predictions, truths, [each.categories for each in records], iou),

@@ -36,7 +36,7 @@ class GroundTruth(Protocol):
 
 
 @dataclass(frozen=True)
-class Record:
+class SceneRecord:
     """What is remembered of a scene and its image."""
 
     group: str
@@ -53,7 +53,7 @@ class Record:
     masks: masks.MaskScores | None  # None where scene or truth have none
 
 
-def record(scene: Scene | None, published: Scene | None, dataset: GroundTruth, index: int) -> Record:
+def record(scene: Scene | None, published: Scene | None, dataset: GroundTruth, index: int) -> SceneRecord:
     """Take down a scene and, by the published rule, another of the same image; either may not be asked for."""
     image, labelled = dataset.images[index], dataset.object_count > 0
     for each in (scene, published):
@@ -62,7 +62,7 @@ def record(scene: Scene | None, published: Scene | None, dataset: GroundTruth, i
     none = np.zeros((0, 4))
     shown = None if scene is None else scene.reconstruction
     parts = masks.partition_of(scene) if labelled and scene is not None else None
-    return Record(
+    return SceneRecord(
         group=dataset.group(index),
         predicted=0 if scene is None else len(scene.found),
         error=None if shown is None else squared_error(image, shown),
@@ -78,7 +78,7 @@ def record(scene: Scene | None, published: Scene | None, dataset: GroundTruth, i
     )
 
 
-def leave_out(record: Record, names: Collection[str], iou: float) -> Record:
+def leave_out(record: SceneRecord, names: Collection[str], iou: float) -> SceneRecord:
     """A record without the true objects of some categories, and without the boxes that lie on those."""
     out = np.array([name in names for name in record.categories], np.bool_)
     visible = _elsewhere(record.visible, record.true_visible, out, iou)
@@ -95,7 +95,7 @@ def leave_out(record: Record, names: Collection[str], iou: float) -> Record:
     )
 
 
-def leave_ignored_out(record: Record, least: float) -> Record:
+def leave_ignored_out(record: SceneRecord, least: float) -> SceneRecord:
     """A record without the boxes that lie on regions that count neither way: see `ignored.outside`."""
     if not len(record.ignored):
         return record

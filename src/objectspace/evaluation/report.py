@@ -28,7 +28,7 @@ class BoxMeasures:
 
 
 @dataclass(frozen=True)
-class Variant:
+class RuleMeasures:
     """Boxes and counts of the same images by another rule."""
 
     objects: int
@@ -69,9 +69,9 @@ class Report:
     mbo: Number = None
     background_miou: Number = None
     mask_images: int = 0  # images whose masks were compared
-    published: Variant | None = None  # every cell above one half, `where_box` against whole objects
-    strict: Variant | None = None  # what lies on regions that count neither way counts as false
-    moving: Variant | None = None  # without the categories that stand still
+    published: RuleMeasures | None = None  # every cell above one half, `where_box` against whole objects
+    strict: RuleMeasures | None = None  # what lies on regions that count neither way counts as false
+    moving: RuleMeasures | None = None  # without the categories that stand still
     still: Mapping[str, Sequence[str]] | None = None  # which those are, for each group
     groups: "Mapping[str, Report]" = field(default_factory=dict)  # of each game or the like, if there are several
 
@@ -85,7 +85,7 @@ class Report:
         own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in apart}
         content: dict[str, Any] = asdict(self.visible) | own | _prefixed("projected", asdict(self.projected))
         for name in VARIANTS:
-            variant: Variant | None = getattr(self, name)
+            variant: RuleMeasures | None = getattr(self, name)
             content |= {} if variant is None else _prefixed(name, variant.to_dict())
         for key, value in content.items():
             if isinstance(value, float) and not math.isfinite(value):

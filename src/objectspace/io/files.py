@@ -47,6 +47,16 @@ def read_json(path: Path) -> Json:
     return content
 
 
+def read_foreign_json(path: Path, largest: int) -> Any:
+    """What a file that may come from anywhere holds, if it is not too large; `OSError` if it cannot be opened."""
+    if path.stat().st_size > largest:
+        raise UserError(f"{path} is too large: such a file has at most {largest} bytes")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path} is not valid JSON: {error}") from error
+
+
 def check_writable(path: Path | None) -> None:
     """Find out now, not after an hour, that a file cannot be written; `None` is no file."""
     if path is None:

@@ -29,7 +29,7 @@ _TOGETHER = 20_000  # names sorted in memory at a time
 
 
 @dataclass(frozen=True)
-class Source:
+class ImageFile:
     """A file that holds an image, an animation or a video; `path` is written as the user would write it."""
 
     path: str
@@ -61,14 +61,16 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Nothing:
+class NoImages:
     """A place where no image was found, and why."""
 
     path: str
     reason: str
 
 
-def sources(paths: Iterable[str], leave_out: Path, listing: IO[str] | None = None) -> Iterator[Source | Nothing]:
+def image_files(
+    paths: Iterable[str], leave_out: Path, listing: IO[str] | None = None
+) -> Iterator[ImageFile | NoImages]:
     """What the paths stand for; `-` is the lines of `listing`. Nothing below the directory `leave_out` counts."""
     omit = os.path.realpath(leave_out)
     for path in paths:
@@ -83,25 +85,25 @@ def sources(paths: Iterable[str], leave_out: Path, listing: IO[str] | None = Non
 class Gathered:
     """What paths stand for, found in one walk and kept on disk, so that it can be counted before it is read."""
 
-    def __init__(self, found: Iterable[Source | Nothing]) -> None:
+    def __init__(self, found: Iterable[ImageFile | NoImages]) -> None:
         self.total = 0  # files that were found, or named
         self.exists = False  # whether one of them is there
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 (it lives as long as this)
         for each in found:
-            if isinstance(each, Source):
+            if isinstance(each, ImageFile):
                 self.total += 1
                 self.exists = self.exists or os.path.lexists(each.path)
-            self._file.write(json.dumps([each.path, each.reason if isinstance(each, Nothing) else None]) + "\n")
+            self._file.write(json.dumps([each.path, each.reason if isinstance(each, NoImages) else None]) + "\n")
 
-    def __iter__(self) -> Iterator[Source | Nothing]:
+    def __iter__(self) -> Iterator[ImageFile | NoImages]:
         """All of it, in order; once at a time."""
         self._file.seek(0)
         for line in self._file:
             path, reason = json.loads(line)
-            yield Source(path) if reason is None else Nothing(path, reason)
+            yield ImageFile(path) if reason is None else NoImages(path, reason)
 
 
-def _expand(path: str, omit: str, patterns: bool) -> Iterator[Source | Nothing]:
+def _expand(path: str, omit: str, patterns: bool) -> Iterator[ImageFile | NoImages]:
     if os.path.isdir(path):
         found = [_walk(folder, omit, ()) for folder in _image_folders(path)]
         yield from _or_nothing((source for part in found for source in part), path, "holds no images")
@@ -110,41 +112,41 @@ def _expand(path: str, omit: str, patterns: bool) -> Iterator[Source | Nothing]:
     elif _suffix(path) == ".json":
         yield from _listed_in_coco(path)
     else:
-        yield Source(path)  # whatever it is: reading it will tell
+        yield ImageFile(path)  # whatever it is: reading it will tell
 
 
-def _listed_in_coco(path: str) -> Iterator[Source | Nothing]:
+def _listed_in_coco(path: str) -> Iterator[ImageFile | NoImages]:
     """The images that COCO annotations name; they lie beside the file, or one directory up, perhaps in `images`."""
     try:
         with open(path, encoding="utf-8") as file:
             names = [str(image["file_name"]) for image in json.load(file)["images"]]
     except OSError as error:
-        yield Nothing(path, f"cannot be read: {error.strerror}")
+        yield NoImages(path, f"cannot be read: {error.strerror}")
         return
     except (ValueError, KeyError, TypeError, RecursionError):
-        yield Nothing(path, "is no image, and no COCO annotations either: it lists no images with a file_name")
+        yield NoImages(path, "is no image, and no COCO annotations either: it lists no images with a file_name")
         return
     beside = os.path.dirname(path)
     roots = [os.path.normpath(os.path.join(beside, way)) for way in (".", "images", "..", "../images")]
     for name in names:
         places = [os.path.join(root, name) for root in roots]
-        yield Source(next((place for place in places if os.path.isfile(place)), places[0]))
+        yield ImageFile(next((place for place in places if os.path.isfile(place)), places[0]))
     if not names:
-        yield Nothing(path, "lists no images")
+        yield NoImages(path, "lists no images")
 
 
-def _matches(pattern: str, omit: str) -> Iterator[Source]:
+def _matches(pattern: str, omit: str) -> Iterator[ImageFile]:
     for match in _sorted(glob.iglob(pattern, recursive=True)):
         if os.path.isdir(match):
             if "**" not in pattern:  # which gives the files below by itself
                 yield from _walk(match, omit, ())
         elif _suffix(match) in SUFFIXES | VIDEO_SUFFIXES and not _below(match, omit):
-            yield Source(match)
+            yield ImageFile(match)
 
 
-def _or_nothing(found: Iterator[Source], path: str, reason: str) -> Iterator[Source | Nothing]:
+def _or_nothing(found: Iterator[ImageFile], path: str, reason: str) -> Iterator[ImageFile | NoImages]:
     first = next(found, None)
-    yield Nothing(path, reason) if first is None else first
+    yield NoImages(path, reason) if first is None else first
     yield from found
 
 
@@ -162,7 +164,7 @@ def _is_split(folder: str) -> bool:
     return os.path.isdir(os.path.join(folder, "images")) and os.path.isfile(os.path.join(folder, "annotations.json"))
 
 
-def _walk(folder: str, omit: str, above: tuple[str, ...]) -> Iterator[Source]:
+def _walk(folder: str, omit: str, above: tuple[str, ...]) -> Iterator[ImageFile]:
     """The image files below a directory; `above` are the directories on the way, to notice a link that leads back."""
     real = os.path.realpath(folder)
     if real in above or real == omit:
@@ -172,11 +174,11 @@ def _walk(folder: str, omit: str, above: tuple[str, ...]) -> Iterator[Source]:
         for name in _sorted(names):
             path = os.path.join(folder, name)
             if _suffix(name) in SUFFIXES | VIDEO_SUFFIXES and not os.path.isdir(path):
-                yield Source(path)
+                yield ImageFile(path)
             elif os.path.isdir(path):
                 yield from _walk(path, omit, (*above, real))
     except PermissionError:
-        yield Source(folder)  # reading it will say that it may not be read
+        yield ImageFile(folder)  # reading it will say that it may not be read
 
 
 def _listed(folder: str) -> Iterator[str]:

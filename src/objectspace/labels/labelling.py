@@ -27,8 +27,9 @@ from objectspace.labels.names import Labels, default_names, read_labels
 from objectspace.labels.purity import categories_in, true_categories
 from objectspace.models.base import SceneModel
 from objectspace.reports.labels import Group, write_labels_page
+from objectspace.results.batch import Frame
 from objectspace.results.coco import write_coco
-from objectspace.results.directory import Frame, ResultsDirectory
+from objectspace.results.directory import ResultsDirectory
 from objectspace.results.journal import Journal
 from objectspace.results.options import DecomposeOptions
 from objectspace.results.record import Record

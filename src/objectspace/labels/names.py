@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from objectspace.errors import UserError
-from objectspace.io.files import write_atomically
+from objectspace.io.files import read_foreign_json, write_atomically
 from objectspace.labels.clusters import Points, nearest
 from objectspace.scene import Scene
 
@@ -101,13 +101,9 @@ def default_names(count: int) -> tuple[str, ...]:
 def read_labels(path: Path) -> Labels:
     """The labels in a file; anything wrong with it is a `UserError`."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise UserError(f"{path} is too large for a labels.json")
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_foreign_json(path, LARGEST)
     except OSError as error:
         raise UserError(f"cannot read the labels {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not valid JSON: {error}") from error
     try:
         if content["format"] != FORMAT:
             raise UserError(f"{path} has format {content['format']}; this version of objectspace reads {FORMAT}")

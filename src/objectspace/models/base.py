@@ -20,7 +20,8 @@ from torch import Tensor, nn
 
 from objectspace.config import Anneal, ModelConfig, Stage, View
 from objectspace.errors import UserError
-from objectspace.scene import Scene
+from objectspace.models.seen import Appearance, Seen
+from objectspace.scene import Picture, Scene
 
 Input = Image.Image | str | PathLike[str] | NDArray[Any] | Tensor
 
@@ -56,6 +57,7 @@ class SceneModel(nn.Module, ABC):
 
     config: ModelConfig
     final: Stage  # the annealed values after training: what evaluation uses
+    seen: Seen | None = None  # what training images were like, where that is known
 
     def __init_subclass__(cls, config: type[ModelConfig] | None = None) -> None:
         super().__init_subclass__()
@@ -122,8 +124,10 @@ class SceneModel(nn.Module, ABC):
         pictures: bool = True,
         published: bool = False,
         batch: int = 16,
+        tile: bool = False,
+        scale: float | None = None,
     ) -> list[Scene]:
-        """Take images of any size apart, `batch` at a time.
+        """Take images of any size apart, `batch` at a time; with `tile`, in tiles of the model's size, at a `scale`.
 
         Without `background` only the objects; without `pictures` only boxes, masks and latents. A model computes
         no more than is asked for, and what is asked for does not depend on what is not. `published` is the rule of the
@@ -142,9 +146,25 @@ class SceneModel(nn.Module, ABC):
         """Images taken apart into what the model has learned: what it finds and cannot draw is left out."""
         return [scene.of_understood() for scene in self.decompose(images)]
 
+    def render(self, scene: Scene) -> Picture:
+        """Draw a scene again, perhaps edited, where a model can."""
+        raise UserError(f"a model of kind {self.config.kind} cannot draw an edited scene: one of cells can")
+
     @abstractmethod
-    def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
-        """Draw scenes from the prior; `objects` sets how many are expected an image, where a model can tell them."""
+    def sample(
+        self,
+        count: int,
+        generator: torch.Generator | None = None,
+        objects: float | None = None,
+        appearance: Appearance = "prior",
+    ) -> list[Scene]:
+        """Draw scenes from the prior; `objects` sets how many are expected an image, where a model can tell them.
+
+        `appearance` "seen": objects look as in training, where the model says so.
+        """
+
+    def learn_seen(self, images: Input | Sequence[Input], seed: int = 0) -> None:
+        """Note in `seen` how many objects some training images have and how they look; nothing for most models."""
 
     @abstractmethod
     def parameter_groups(self) -> dict[str, list[nn.Parameter]]:

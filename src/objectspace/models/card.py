@@ -46,6 +46,7 @@ class Card:
     machine: str
     failed_starts: int  # seeds that collapsed before this one
     precision: str  # of the stored weights
+    processor_minutes: float | None = None  # of these, what the processor computed; None: not known
     background: str = ""  # which one the ladder of backgrounds chose, and why; empty: the recipe's own
     unexplained: Unexplained | None = None  # in training images; None: not known, or the model knows no such thing
     measured_on: str = ""
@@ -74,8 +75,9 @@ def usual_unexplained(name_or_directory: str | Path) -> Unexplained | None:
     """What a model leaves unexplained in its training images, where its card says so."""
     folder = Path(name_or_directory)
     try:
-        if (folder / CARD).is_file():
-            return read_card(folder).unexplained
+        for place in (folder, folder / "model"):  # a model's folder, or a run's
+            if (place / CARD).is_file():
+                return read_card(place).unexplained
         return next((card.unexplained for card in shipped() if card.name == str(name_or_directory)), None)
     except UserError:
         return None  # a card of another version says nothing

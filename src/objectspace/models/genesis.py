@@ -7,7 +7,7 @@ docs/decisions.md. Shapes: B images, C H W image.
 
 from collections.abc import Mapping
 from math import prod
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field, model_validator
@@ -18,7 +18,7 @@ from objectspace.config.base import Positive
 from objectspace.models.parts.background import Background
 from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
 from objectspace.models.parts.pictures import Backdrops
-from objectspace.models.parts.settings import ComponentsConfig, MixtureConfig
+from objectspace.models.parts.settings import ComponentsConfig, MixtureConfig, Widths
 
 LEAST_BETA, LARGEST_BETA = 1e-10, 1e10
 
@@ -36,7 +36,21 @@ class GecoConfig(Section):
 class GenesisConfig(MixtureConfig, ComponentsConfig):
     """The GENESIS model: the nets and options of SPACE's background, as the whole model."""
 
+    laptop: ClassVar[Widths] = {
+        "mask_dim": 16,
+        "component_dim": 16,
+        "fraction": 4,
+        "input_fraction": 2,
+        "encoder_channels": (32, 32, 32, 32),
+        "mask_decoder": {"channels": (64, 64, 32, 32, 16), "groups": (8, 8, 8, 8, 4)},
+        "component_encoder_channels": (16, 16, 32, 32),
+        "component_decoder_channels": (32, 32, 32),
+    }
+
+    own_recipe = "genesis-rooms-small"
+
     kind: Literal["genesis"] = "genesis"
+    prior_std: Literal["sigmoid", "softplus"] = "sigmoid"  # how priors' stdevs are made; softplus: as SPACE's are
     geco: GecoConfig = GecoConfig()
 
     @model_validator(mode="after")
@@ -54,7 +68,7 @@ class Genesis(MixtureModel, config=GenesisConfig):
 
     def __init__(self, config: GenesisConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
-        self.mixture = Background(config, config.image_size)
+        self.mixture = Background(config, config.image_size, bounded_priors=config.prior_std == "sigmoid")
         if config.geco.goal is not None:
             self.register_buffer("beta", torch.tensor(1.0))
             self.register_buffer("error", torch.tensor(config.geco.goal))

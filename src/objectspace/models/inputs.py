@@ -5,7 +5,7 @@ tensors in [0, 1], RGB, stretched and resized to the model's size as training im
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -55,7 +55,18 @@ def as_list(images: Input | Sequence[Input]) -> list[Input]:
         return [images] if images.ndim < 4 else list(images)
     if isinstance(images, (Image.Image, str, PathLike)):
         return [images]
+    if not isinstance(images, Iterable):
+        kind = type(images).__name__
+        raise UserError(f"images are a {kind}: give a PIL image, a path, an array, a tensor, or a list of them")
     return list(images)
+
+
+def checked_generator(generator: object) -> torch.Generator | None:
+    """What random numbers are drawn with; a number is no generator, though it could be the seed of one."""
+    if generator is None or isinstance(generator, torch.Generator):
+        return generator
+    advice = f"torch.Generator().manual_seed({generator})" if isinstance(generator, int) else "a torch.Generator"
+    raise UserError(f"generator is {generator!r}: give {advice}")
 
 
 def prepare(image: Input, size: tuple[int, int], number: int = 0, view: View = PLAIN) -> Prepared:

@@ -9,7 +9,7 @@ Shapes: B images, K slots, C H W image, D latent; h w as decoded.
 
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field, model_validator
@@ -20,8 +20,9 @@ from objectspace.config import Stage
 from objectspace.config.base import Positive, Whole
 from objectspace.models.parts.mixture import MixtureModel, MixtureOutput, owned
 from objectspace.models.parts.pictures import Backdrops
-from objectspace.models.parts.settings import MixtureConfig
+from objectspace.models.parts.settings import MixtureConfig, Widths
 from objectspace.nn.broadcast import coordinate_map
+from objectspace.nn.recompute import activate_convolve, add_activate_convolve
 from objectspace.ops.distributions import LEAST_STD, gaussian
 from objectspace.ops.mixtures import gaussian_log_density
 
@@ -33,6 +34,18 @@ State = tuple[Tensor, Tensor]  # of the LSTM, (B K, hidden) twice
 class IodineConfig(MixtureConfig):
     """The IODINE model; the defaults are those of its paper for CLEVR6."""
 
+    laptop: ClassVar[Widths] = {
+        "refinements": 3,
+        "slot_dim": 32,
+        "hidden": 128,
+        "fraction": 4,
+        "input_fraction": 4,
+        "decoder_channels": (32, 32, 32),
+        "encoder_channels": (32, 32, 32),
+    }
+
+    own_recipe = "iodine-rooms-small"
+
     kind: Literal["iodine"] = "iodine"
     components: Annotated[int, Field(ge=2)] = 7  # slots; two at least, for what others make of an image without one
     refinements: Whole = 5
@@ -43,6 +56,10 @@ class IodineConfig(MixtureConfig):
     input_fraction: Literal[1, 2, 4, 8] = 1  # the refinement reads everything at 1/input_fraction
     decoder_channels: tuple[Whole, ...] = Field(default=(64, 64, 64, 64), min_length=1)
     encoder_channels: tuple[Whole, ...] = Field(default=(64, 64, 64, 64), min_length=1)  # each halves the resolution
+    # The form of zhixuan-lin/IODINE, by the SPACE paper's first author, differs in these; see docs/decisions.md.
+    squashed: bool = False  # slots' pictures pass through a sigmoid
+    whole_pixels: bool = True  # a pixel belongs to one slot in all its channels; False: every channel by itself
+    start_counts: bool = False  # bounds weigh (t + 1) / (T + 1), that of the start too; False: t / T
 
     @model_validator(mode="after")
     def _image_fits(self) -> "IodineConfig":
@@ -81,6 +98,7 @@ class SlotDecoder(nn.Module):
 
     As in nn/broadcast.py the map that is convolved is larger than the picture by a pixel a layer on each side, and
     the first layer is the sum of what a vector and what a pixel's coordinates give: the vector is never repeated.
+    Of every other layer one map is kept for the backward pass, the one before its activation.
     """
 
     def __init__(self, config: IodineConfig) -> None:
@@ -97,9 +115,13 @@ class SlotDecoder(nn.Module):
         dimensions = latent.shape[1]
         by_vector = F.linear(latent, first.weight[:, :dimensions].sum((2, 3)), first.bias)  # (n, channels)
         by_pixel = F.conv2d(coordinate_map(*self.size, latent), first.weight[:, dimensions:])  # (1, channels, h, w)
-        maps = by_vector[:, :, None, None] + by_pixel
-        for convolution in others:
-            maps = convolution(F.elu(maps))
+        if not others:
+            return by_vector[:, :, None, None] + by_pixel
+        assert isinstance(others[0], nn.Conv2d)
+        maps = add_activate_convolve(by_vector, by_pixel[0], others[0])
+        for convolution in others[1:]:
+            assert isinstance(convolution, nn.Conv2d)
+            maps = activate_convolve(maps, convolution)
         return maps
 
 
@@ -113,7 +135,9 @@ class Refiner(nn.Module):
         for before, after in pairwise(channels):
             layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.ELU(inplace=True)]
         self.look = nn.Sequential(*layers)  # the name is that of the weights
-        self.think = nn.Sequential(nn.Linear(channels[-1], config.hidden), nn.ELU(inplace=True))
+        self.think = nn.Sequential(
+            nn.Linear(channels[-1], config.hidden), nn.ELU(inplace=True), nn.Linear(config.hidden, config.hidden)
+        )
         self.remember = nn.LSTMCell(config.hidden + 4 * config.slot_dim, config.hidden)
         self.change = nn.Linear(config.hidden, 2 * config.slot_dim)
 
@@ -145,7 +169,8 @@ class Iodine(MixtureModel, config=IodineConfig):
         generator: torch.Generator | None = None,
     ) -> MixtureOutput:
         losses, last = self._refine(images, sample, generator)
-        weights = (t / self.config.refinements for t in range(self.config.refinements))
+        steps, first = self.config.refinements, int(self.config.start_counts)
+        weights = ((t + first) / (steps + first) for t in range(steps))
         early = sum((weight * loss for weight, loss in zip(weights, losses, strict=True)), torch.zeros_like(last.kl))
         return MixtureOutput(
             target=images,
@@ -193,9 +218,10 @@ class Iodine(MixtureModel, config=IodineConfig):
         slots = gaussian(posteriors, sample, generator, LEAST_STD)
         means, logits = self._decode(slots.value, len(images))
         log_masks = logits.log_softmax(1)
-        density = gaussian_log_density(images[:, None], means, self.config.sigma).sum(2, keepdim=True)
-        by_slot = log_masks + density  # a pixel belongs to one slot in all its channels
-        by_pixel = by_slot.logsumexp(1, keepdim=True)
+        density = gaussian_log_density(images[:, None], means, self.config.sigma)  # (B, K, C, H, W)
+        by_slot = log_masks + density.sum(2, keepdim=True)
+        mixed = by_slot if self.config.whole_pixels else log_masks + density
+        by_pixel = mixed.logsumexp(1, keepdim=True).sum(2, keepdim=True)
         return Guess(means, logits, log_masks, by_slot, by_pixel, slots.kl(0.0, 1.0).view(len(images), -1).sum(1))
 
     def _decode(self, latent: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -204,19 +230,25 @@ class Iodine(MixtureModel, config=IodineConfig):
         if self.config.fraction > 1:
             pictures = F.interpolate(pictures, size=self.config.image_size, mode="bilinear", align_corners=False)
         pictures = pictures.view(count, self.config.components, *pictures.shape[1:])
-        return pictures[:, :, :3], pictures[:, :, 3:]
+        means, logits = pictures[:, :, :3], pictures[:, :, 3:]
+        return means.sigmoid() if self.config.squashed else means, logits
 
     def _refiner_inputs(self, images: Tensor, guess: Guess, by_means: Tensor, by_logits: Tensor) -> Tensor:
         """All that the refinement sees of every slot, the loss's gradients among it: (B K, INPUTS, h, w)."""
         with torch.no_grad():
-            notes = [by_means, by_logits, guess.by_pixel, leave_one_out(guess)]
+            notes = [by_means, by_logits, guess.by_pixel, counterfactual(guess)]
             notes = [_normed(note, 3) for note in notes]
-        masks, owners = guess.log_masks.exp(), (guess.by_slot - guess.by_pixel).exp()
+        masks, owners = guess.log_masks.exp(), guess.by_slot.softmax(1)
         coordinates = coordinate_map(*self.config.image_size, images)[:, None]
         parts = [images[:, None], guess.means, masks, guess.logits, owners, *notes, coordinates]
         count, slots = guess.means.shape[:2]
         seen = torch.cat([part.expand(count, slots, -1, -1, -1) for part in parts], dim=2).flatten(0, 1)
         return seen if self.config.input_fraction == 1 else F.avg_pool2d(seen, self.config.input_fraction)
+
+
+def counterfactual(guess: Guess) -> Tensor:
+    """How much better each pixel is explained with each slot than without it: (B, K, 1, H, W)."""
+    return guess.by_pixel - leave_one_out(guess)
 
 
 def leave_one_out(guess: Guess) -> Tensor:

@@ -19,12 +19,15 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from objectspace.config import ModelConfig, Stage
-from objectspace.errors import UserError
+from objectspace.errors import UserError, nearest
+from objectspace.io.files import read_foreign_json, write_atomically
 from objectspace.models.base import SceneModel
 from objectspace.models.parts.settings import GridConfig
+from objectspace.models.seen import Seen, from_json
 
 FORMAT = 1
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+RUN = "model"  # where a run has its weights
 _LARGEST_CONFIG = 1_000_000  # bytes; ours have 3000
 _LARGEST_HEADER = 10_000_000
 _DTYPES = {torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64"}
@@ -38,6 +41,8 @@ def save_pretrained(model: SceneModel, directory: str | Path, *, half: bool = Fa
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     content = {"format": FORMAT, "model": model.config.model_dump(mode="json"), "final": asdict(model.final)}
+    if model.seen is not None:
+        content["seen"] = model.seen.to_json()
     learned = {name for name, _ in model.named_parameters()} if half else set()
     weights = {
         name: (value.half() if name in learned else value).detach().cpu().contiguous()
@@ -66,6 +71,8 @@ def from_pretrained(directory: str | Path) -> SceneModel:
     forgotten = kind.forgotten - expected.keys()
     _check_header({name: entry for name, entry in header.items() if name not in forgotten}, expected, path)
     model = kind(config, final)
+    if isinstance(config, GridConfig):
+        model.seen = read_seen(directory / CONFIG, config.foreground.what_dim)
     try:
         weights = {name: tensor for name, tensor in load_file(path).items() if name not in forgotten}
         model.load_state_dict(weights, strict=True)
@@ -75,33 +82,32 @@ def from_pretrained(directory: str | Path) -> SceneModel:
 
 
 def load(name_or_directory: str | Path) -> SceneModel:
-    """A model by the folder it was saved in, or by the name of one that comes with the package."""
+    """A model by the folder it was saved in, by a run's, or by the name of one that comes with the package."""
     path = Path(name_or_directory)
     if path.is_dir():
-        return from_pretrained(path)
+        run = not (path / CONFIG).exists() and (path / RUN / CONFIG).exists()
+        return from_pretrained(path / RUN if run else path)
     folder = resources.files("objectspace") / "weights" / str(name_or_directory)
     if Path(str(name_or_directory)).name == str(name_or_directory) and folder.is_dir():
         with resources.as_file(folder) as directory:
             return from_pretrained(directory)
-    raise UserError(f"there is no model {str(name_or_directory)!r}: it is no folder, and {_known()}")
+    name = str(name_or_directory)
+    if os.sep in name:
+        raise UserError(f"there is no model in {name}: it does not exist; give a model's folder, or a run's")
+    raise UserError(f"there is no model {name!r}: it is no folder, and of those that ship {nearest(name, _known())}")
 
 
-def _known() -> str:
+def _known() -> list[str]:
     folder = resources.files("objectspace") / "weights"
-    names = sorted(item.name for item in folder.iterdir() if item.is_dir()) if folder.is_dir() else []
-    return f"the package brings {', '.join(names)}" if names else "the package brings none"
+    return sorted(item.name for item in folder.iterdir() if item.is_dir()) if folder.is_dir() else []
 
 
 def read_config(path: Path) -> tuple[ModelConfig, Stage]:
     """What a model's config.json says: what the model is, and the annealed values it ended with."""
     try:
-        if path.stat().st_size > _LARGEST_CONFIG:
-            raise UserError(f"{path} is too large for a model's config")
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_foreign_json(path, _LARGEST_CONFIG)
     except OSError as error:
         raise UserError(f"there is no model in {path.parent}: {path.name} cannot be read: {error}") from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(content, dict) or not {"format", "model", "final"} <= content.keys():
         raise UserError(f"{path} is no config of an objectspace model: it needs format, model and final")
     if content["format"] != FORMAT:
@@ -113,6 +119,18 @@ def read_config(path: Path) -> tuple[ModelConfig, Stage]:
         issues = "; ".join(f"{'.'.join(map(str, issue['loc']))}: {issue['msg']}" for issue in error.errors()[:3])
         raise UserError(f"{path} describes no model of this version: {issues}") from error
     return config, final
+
+
+def read_seen(path: Path, what_dim: int) -> Seen | None:
+    """What a model's config.json says of its training images; None for weights of before."""
+    content = json.loads(path.read_text(encoding="utf-8")).get("seen")
+    return None if content is None else from_json(content, what_dim, str(path))
+
+
+def write_seen(directory: Path, seen: Seen) -> None:
+    """Put what training images were like beside weights that there are; the weights stay as they are."""
+    content = read_foreign_json(directory / CONFIG, _LARGEST_CONFIG) | {"seen": seen.to_json()}
+    write_atomically(directory / CONFIG, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def _today(final: Any, config: ModelConfig) -> Any:

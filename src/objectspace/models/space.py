@@ -31,6 +31,8 @@ from objectspace.models.parts.teaching import taught
 class SpaceConfig(GridConfig):
     """The SPACE model; the defaults are the paper's, for a grid of 16 x 16."""
 
+    own_recipe = "space-rooms-large"
+
     kind: Literal["space"] = "space"
     foreground: ForegroundConfig = ForegroundConfig()  # the grid, its cells' latents and glimpses
     background: SpaceBackgroundConfig = SpaceBackgroundConfig()  # components, and stills beyond the paper

@@ -27,6 +27,8 @@ from objectspace.models.parts.settings import (
 )
 from objectspace.models.parts.teaching import taught
 
+PATCH_CELL = 8  # pixels: the paper's patches of 32 x 32 have 4 x 4 cells
+
 
 class SequentialConfig(GridConfig):
     """A model whose cells are inferred one after another, over a background of one picture."""
@@ -35,11 +37,15 @@ class SequentialConfig(GridConfig):
 
     neighbourhood: Annotated[int, Field(ge=1, le=16)] = 1  # rows and columns around a cell that it knows, once visited
     context_dim: Whole = 128  # units of the layer through which it knows them
+    wavefront: bool = False  # cells that do not know of one another are inferred together: the same, in fewer steps
 
     @classmethod
     def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
         """One background, whatever others have."""
         return cls.model_validate({"image_size": size, "foreground": {"grid": (grid, grid)}})
+
+    def computed_otherwise(self) -> dict[str, Self]:
+        return {} if self.wavefront else {"wavefront": self.model_copy(update={"wavefront": True})}
 
 
 class SpairConfig(SequentialConfig):
@@ -55,6 +61,8 @@ class SpairConfig(SequentialConfig):
             "decoder": {"channels": (64, 64, 32, 32, 16), "groups": (8, 8, 8, 8, 4)},
         },
     }
+
+    own_recipe = "spair-rooms-large"
 
     kind: Literal["spair"] = "spair"
     background: SingleBackgroundConfig = SingleBackgroundConfig()
@@ -80,9 +88,20 @@ class SpairPConfig(SequentialConfig):
         },
     }
 
+    own_recipe = "spair-p-rooms-small"
+    caveat = (
+        "draws the background of a whole image patch by patch, each of latents of its own, where spair has one "
+        "picture: that flatters its squared error"
+    )
+
     kind: Literal["spair-p"] = "spair-p"
     patch: Sides = (32, 32)  # height, width
     background: PatchBackgroundConfig = PatchBackgroundConfig()
+
+    @classmethod
+    def sized(cls, size: tuple[int, int], grid: int, components: int) -> Self:
+        """Images as large as the grid makes them: its patches have the paper's 4 x 4 cells of 8 pixels at any grid."""
+        return super().sized((PATCH_CELL * grid, PATCH_CELL * grid), grid, components)
 
     @model_validator(mode="after")
     def _patches_fit_image(self) -> "SpairPConfig":
@@ -106,7 +125,7 @@ class SequentialModel(GridModel):
     def __init__(self, config: SpairConfig | SpairPConfig, final: Stage | None = None) -> None:
         super().__init__(config, final)
         self.foreground = SequentialForeground(
-            config.foreground, config.image_size, config.neighbourhood, config.context_dim
+            config.foreground, config.image_size, config.neighbourhood, config.context_dim, config.wavefront
         )
 
     def forward(

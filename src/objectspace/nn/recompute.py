@@ -75,6 +75,20 @@ class _AddActivateConvolve(torch.autograd.Function):
         return inner.sum((2, 3)), inner.sum(0), by_weight, by_bias
 
 
+class _ActivateConvolve(torch.autograd.Function):
+    """conv(elu(maps))."""
+
+    @staticmethod
+    def forward(ctx: Any, maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        ctx.save_for_backward(maps, weight)
+        return _convolve(lambda part: F.elu(maps[part]), maps.shape, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        maps, weight = ctx.saved_tensors
+        return _convolve_backward(gradient, lambda part: F.elu(maps[part]), maps.shape, weight)
+
+
 def forgetting(module: nn.Module, inputs: Tensor) -> Tensor:
     """`module(inputs)`, of which only the inputs are kept for the backward pass; for modules without state."""
     if not torch.is_grad_enabled():
@@ -96,6 +110,13 @@ def add_activate_convolve(by_vector: Tensor, by_pixel: Tensor, convolution: nn.C
     """`convolution(elu(by_vector + by_pixel))` for by_vector (n, C) and by_pixel (C, H, W)."""
     weight, bias = convolution.weight.contiguous(), convolution.bias
     result: Tensor = _AddActivateConvolve.apply(by_vector, by_pixel, weight, bias)  # type: ignore[no-untyped-call]
+    return result
+
+
+def activate_convolve(maps: Tensor, convolution: nn.Conv2d) -> Tensor:
+    """`convolution(elu(maps))` for maps (n, C, H, W) and a convolution of stride 1 without padding."""
+    weight, bias = convolution.weight.contiguous(), convolution.bias
+    result: Tensor = _ActivateConvolve.apply(maps, weight, bias)  # type: ignore[no-untyped-call]
     return result
 
 

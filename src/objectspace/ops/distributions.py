@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 LEAST_STD = 1e-4  # added to the stdevs of components' latents, so that none vanishes
+NEARLY_ONE = 4.0  # before a sigmoid
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,23 @@ class Gaussian:
         return gaussian_kl(self.mean, self.std, mean, std).sum(-1)
 
 
-def gaussian(parameters: Tensor, sample: bool, generator: torch.Generator | None, least_std: float = 0.0) -> Gaussian:
-    """A Gaussian from mean and raw stdev (..., 2D), sampled or at its mean."""
+def gaussian(
+    parameters: Tensor,
+    sample: bool,
+    generator: torch.Generator | None,
+    least_std: float = 0.0,
+    noise: Tensor | None = None,
+) -> Gaussian:
+    """A Gaussian from mean and raw stdev (..., 2D), sampled or at its mean; `noise` (..., D) has been drawn before."""
     mean, raw = parameters.chunk(2, dim=-1)
     std = F.softplus(raw) + least_std
+    return Gaussian(mean, std, sample_gaussian(mean, std, generator, noise) if sample else mean)
+
+
+def bounded_gaussian(parameters: Tensor, sample: bool, generator: torch.Generator | None) -> Gaussian:
+    """The same with a stdev between LEAST_STD and a little more than one, and near one at first: GENESIS's priors."""
+    mean, raw = parameters.chunk(2, dim=-1)
+    std = torch.sigmoid(raw + NEARLY_ONE) + LEAST_STD
     return Gaussian(mean, std, sample_gaussian(mean, std, generator) if sample else mean)
 
 
@@ -53,15 +67,24 @@ def bernoulli_kl(logits: Tensor, prior: Tensor | float) -> Tensor:
     return present + absent
 
 
-def sample_gaussian(mean: Tensor, std: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """A reparameterised sample."""
-    noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
+def sample_gaussian(
+    mean: Tensor, std: Tensor, generator: torch.Generator | None = None, noise: Tensor | None = None
+) -> Tensor:
+    """A reparameterised sample; `noise` has been drawn before, or comes from the generator."""
+    if noise is None:
+        noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype, device=mean.device)
     return mean + std * noise
 
 
-def sample_relaxed_bernoulli(logits: Tensor, temperature: float, generator: torch.Generator | None = None) -> Tensor:
-    """A reparameterised sample of the binary concrete (Gumbel-softmax) distribution, in (0, 1)."""
-    uniform = torch.rand(logits.shape, generator=generator, dtype=logits.dtype, device=logits.device)
+def sample_relaxed_bernoulli(
+    logits: Tensor, temperature: float, generator: torch.Generator | None = None, uniform: Tensor | None = None
+) -> Tensor:
+    """A reparameterised sample of the binary concrete (Gumbel-softmax) distribution, in (0, 1).
+
+    `uniform` are the random numbers in [0, 1), if they have been drawn before.
+    """
+    if uniform is None:
+        uniform = torch.rand(logits.shape, generator=generator, dtype=logits.dtype, device=logits.device)
     uniform = uniform.clamp(torch.finfo(logits.dtype).tiny, 1 - torch.finfo(logits.dtype).eps)
     noise = uniform.log() - (-uniform).log1p()
     return torch.sigmoid((logits + noise) / temperature)

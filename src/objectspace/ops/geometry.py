@@ -23,19 +23,22 @@ def cell_centres(rows: int, columns: int, like: Tensor) -> Tensor:
     return torch.stack([column, row], dim=-1).reshape(-1, 2) + 0.5
 
 
-def rescale_shift(shift: Tensor, rows: int, columns: int, first: int = 0) -> Tensor:
-    """The paper's Algorithm "Rescale": the local shifts (B, N, 2) of N cells, from `first` on, to centres in the image.
+def rescale_shift(shift: Tensor, rows: int, columns: int, numbers: Tensor | None = None) -> Tensor:
+    """The paper's Algorithm "Rescale": the local shifts (B, N, 2) of N cells to centres in the image.
+
+    The cells are those numbered (N,), or all of them.
 
     An object's centre lies within one cell of the centre of its own cell, in each direction.
     """
     cells = shift.new_tensor([columns, rows])
-    centres = cell_centres(rows, columns, shift)[first : first + shift.shape[-2]]
+    centres = cell_centres(rows, columns, shift)
+    centres = centres if numbers is None else centres[numbers]
     return 2 * (centres + shift.tanh()) / cells - 1
 
 
-def to_where(scale: Tensor, shift: Tensor, rows: int, columns: int, first: int = 0) -> Tensor:
-    """The latents scale and shift (B, N, 2) of N cells, from `first` on, as `where` (B, N, 4)."""
-    return torch.cat([scale.sigmoid(), rescale_shift(shift, rows, columns, first)], dim=-1)
+def to_where(scale: Tensor, shift: Tensor, rows: int, columns: int, numbers: Tensor | None = None) -> Tensor:
+    """The latents scale and shift (B, N, 2) of N cells, those numbered (N,) or all, as `where` (B, N, 4)."""
+    return torch.cat([scale.sigmoid(), rescale_shift(shift, rows, columns, numbers)], dim=-1)
 
 
 def to_latents(where: Tensor, cell: Tensor, rows: int, columns: int) -> tuple[Tensor, Tensor]:

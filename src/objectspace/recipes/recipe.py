@@ -18,6 +18,7 @@ class Optimiser(Section):
 
     name: Literal["adam", "adamw", "rmsprop"] = "adam"
     rate: Positive = 1e-3
+    beta1: Annotated[float, Field(ge=0, lt=1)] = 0.9  # Adam's memory of gradients
     warmup: Annotated[int, Field(ge=0)] = 0  # steps over which the rate rises from 0
     decay: Annealed = Schedule(1.0, 1.0)  # factor on the rate
 
@@ -39,6 +40,19 @@ class Training(Section):
     validate_images: Whole = 64
     save_every: Whole = 500  # steps between checkpoints
     watch_from: Annotated[int, Field(ge=0)] = 1000  # the first step at which a collapse counts
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_the_optimiser(cls, content: Any) -> Any:
+        """A table that sets something of an optimiser but names none means the default one, not just any."""
+        if not isinstance(content, dict):
+            return content
+        kept = dict(content)
+        for name in ("foreground", "background"):
+            if isinstance(kept.get(name), dict) and "name" not in kept[name]:
+                default = cls.model_fields[name].default
+                kept[name] = {"name": default.name, "rate": default.rate} | kept[name]
+        return kept
 
 
 class Data(Section):

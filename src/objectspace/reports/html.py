@@ -62,6 +62,10 @@ class ReportWriter:
         self._sections.write(content)
         self._tally.add(found, truth)
 
+    def count(self, found: NDArray[np.float64]) -> None:
+        """Count an image, by the boxes (n, 4) that were found in it, that the page does not show."""
+        self._tally.add(found, None, shown=False)
+
     def metrics(self, values: Mapping[str, object]) -> None:
         """Numbers for the summary, by the keys of `objectspace evaluate`; None is one that is not defined.
 

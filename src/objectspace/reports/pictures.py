@@ -16,6 +16,7 @@ from objectspace.io.images import resize
 from objectspace.scene import Picture, Scene
 
 Color = tuple[int, int, int]
+MOST_TEXT = 120  # pixels that a caption may widen its cell to
 GAP = 6  # pixels between the tiles of a sheet
 PAPER = (250, 250, 250)
 INK = (40, 40, 40)
@@ -105,6 +106,8 @@ def sheet(tiles: Sequence[Tile], columns: int) -> Picture:
     columns = min(columns, len(tiles))
     height = max(tile.picture.shape[0] for tile in tiles)
     width = max(tile.picture.shape[1] for tile in tiles)
+    longest = max(ImageFont.load_default(12).getlength(tile.caption) for tile in tiles)
+    width = max(width, min(MOST_TEXT, math.ceil(longest)))  # captions of small pictures are not cut
     text = 16 if any(tile.caption for tile in tiles) else 0
     rows = -(-len(tiles) // columns)
     size = columns * (width + GAP) + GAP, rows * (height + text + GAP) + GAP

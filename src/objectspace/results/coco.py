@@ -17,7 +17,7 @@ import numpy as np
 from objectspace.geometry.boxes import to_coco_box
 from objectspace.io.coco import coco_lines
 from objectspace.io.files import write_atomically
-from objectspace.results.record import Found, Record
+from objectspace.results.record import Record, RecordedObject
 from objectspace.video.tracking import Tracker
 
 OBJECT = "object"  # what a thing is called that nobody gave a name
@@ -84,7 +84,7 @@ class Tracks:
         return [int(number) for number in self._tracker.update(boxes / sides, record.what)]
 
 
-def _annotation(item: Found) -> dict[str, Any]:
+def _annotation(item: RecordedObject) -> dict[str, Any]:
     annotation: dict[str, Any] = {
         "iscrowd": 0,
         "bbox": to_coco_box(item.box),

@@ -24,11 +24,12 @@ from objectspace.io.files import write_atomically
 from objectspace.io.progress import Progress
 from objectspace.reports.html import ReportWriter, report_section
 from objectspace.reports.pictures import beside, factor_to_see, palette, with_boxes, with_masks
+from objectspace.results.batch import Frame, is_full
 from objectspace.results.coco import OBJECT, write_coco
 from objectspace.results.counts import beside as beside_table
 from objectspace.results.counts import write_counts, write_objects
 from objectspace.results.cutouts import crops, label_map
-from objectspace.results.directory import Frame, ResultsDirectory, is_full, write_png
+from objectspace.results.directory import ResultsDirectory, write_png
 from objectspace.results.journal import Journal
 from objectspace.results.label_studio import write_label_studio
 from objectspace.results.latents import write_latents
@@ -134,6 +135,8 @@ class Decomposition(ResultsDirectory):
                         found = np.array([item.box for item in record.objects], np.float64).reshape(-1, 4)
                         report.add_section(content, found)
                 progress.advance(len(batch))
+            for record in journal.after(self.options.report_images):  # the totals are about all images
+                report.count(np.array([item.box for item in record.objects], np.float64).reshape(-1, 4))
         if journal.totals[0] >= self.options.report_images:  # it will not grow any more
             shutil.rmtree(self.out / SECTIONS, ignore_errors=True)
 

@@ -13,7 +13,7 @@ import sqlite3
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
@@ -24,20 +24,20 @@ from PIL import Image
 from objectspace.errors import UserError
 from objectspace.io.files import shown, write_atomically
 from objectspace.io.images import BadImage, read_deep, read_image
-from objectspace.io.paths import Nothing, Source
+from objectspace.io.paths import ImageFile, NoImages
 from objectspace.io.progress import Progress
 from objectspace.io.view import stretched
 from objectspace.models.base import SceneModel
 from objectspace.models.card import Unexplained
 from objectspace.models.parts.grid import GridModel
 from objectspace.results import remarks
+from objectspace.results.batch import Batch, Frame
 from objectspace.results.journal import Journal
 from objectspace.results.options import DecomposeOptions
 from objectspace.results.record import Record
 from objectspace.scene import Picture, Scene
 
 JOURNAL = ".journal.sqlite"
-LARGEST_BATCH = 2**24  # pixels
 
 
 @dataclass(frozen=True)
@@ -49,31 +49,6 @@ class Summary:
     new: int
     seconds: float
     problems: int
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """An image that waits to be taken apart."""
-
-    source: Source
-    stamp: str
-    number: int | None
-    pixels: Picture  # their brightness as the model sees it
-
-
-@dataclass
-class _Waiting:
-    """A batch in the making: its frames, and the sources that are at their end once these are done."""
-
-    frames: list[Frame] = field(default_factory=list)
-    ended: list[tuple[Source, str]] = field(default_factory=list)
-
-    def is_full(self, batch: int) -> bool:
-        return is_full((frame.pixels.shape[:2] for frame in self.frames), batch)
-
-    def holds(self, source: Source) -> bool:
-        """Whether the same file was named twice."""
-        return any(source.key == other.key for other, _ in self.ended)
 
 
 class ResultsDirectory(ABC):
@@ -124,7 +99,7 @@ class ResultsDirectory(ABC):
     def noted(self, journal: Journal, number: int, place: str, frame: Frame, scene: Scene) -> None:  # noqa: B027
         """Do what is left to do once an image is in the journal; `scene` has the pictures that were wanted."""
 
-    def run(self, sources: Iterable[Source | Nothing], total: int | None, say: Callable[[str], None]) -> Summary:
+    def run(self, sources: Iterable[ImageFile | NoImages], total: int | None, say: Callable[[str], None]) -> Summary:
         """Take apart what is not done yet, then write what is about all images, and say what had to be left out.
 
         `total` is for the progress bar.
@@ -160,10 +135,10 @@ class ResultsDirectory(ABC):
         if images and not objects:
             say(remarks.nothing_found(images, self._tiled, self._largest, size))
 
-    def _take_apart(self, journal: Journal, sources: Iterable[Source | Nothing], progress: Progress) -> None:
-        waiting = _Waiting()
+    def _take_apart(self, journal: Journal, sources: Iterable[ImageFile | NoImages], progress: Progress) -> None:
+        waiting = Batch()
         for source in sources:
-            if isinstance(source, Nothing):
+            if isinstance(source, NoImages):
                 self._skip(journal, source.path, source.reason)
                 continue
             stamp = source.stamp()
@@ -180,7 +155,7 @@ class ResultsDirectory(ABC):
             progress.advance()
         self._finish(journal, waiting)
 
-    def _frames(self, source: Source) -> Iterator[tuple[int | None, Picture]]:
+    def _frames(self, source: ImageFile) -> Iterator[tuple[int | None, Picture]]:
         """The images in a file as the model sees their brightness."""
         if not self.view.stretches:
             yield from source.frames()
@@ -194,7 +169,7 @@ class ResultsDirectory(ABC):
         journal.add_problem(path, reason)
         self._problems += 1
 
-    def _finish(self, journal: Journal, batch: _Waiting) -> _Waiting:
+    def _finish(self, journal: Journal, batch: Batch) -> Batch:
         """Take a batch apart, write its files, note it down; gives the next, empty batch."""
         for frame in batch.frames:
             height, width = frame.pixels.shape[:2]
@@ -215,7 +190,7 @@ class ResultsDirectory(ABC):
             for source, stamp in batch.ended:
                 journal.finish(source.key, stamp)
         self._new += len(scenes)
-        return _Waiting()
+        return Batch()
 
     def decomposed(self, images: list[Picture], pictures: bool) -> list[Scene]:
         """The scenes of images, labelled; with background and `pictures`, or with neither."""
@@ -248,12 +223,6 @@ class ResultsDirectory(ABC):
 
     def _frame_file(self, name: str) -> Path:
         return self.out / "frames" / f"{name}.png"
-
-
-def is_full(sizes: Iterable[tuple[int, ...]], batch: int) -> bool:
-    """Whether images of these heights and widths are as many as may be worked on at a time."""
-    pixels = [height * width for height, width in sizes]
-    return len(pixels) >= batch or sum(pixels) >= LARGEST_BATCH
 
 
 def fingerprint(model: SceneModel) -> str:

@@ -97,6 +97,12 @@ class Journal:
                 unexplained=unexplained,
             )
 
+    def after(self, limit: int) -> Iterator[Record]:
+        """All but the first images."""
+        for record in self:
+            if record.number > limit:
+                yield record
+
     @property
     def totals(self) -> tuple[int, int]:
         """How many images and objects there are."""

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from objectspace.io.coco import list_items
 from objectspace.io.files import write_atomically
-from objectspace.results.record import Found, Record
+from objectspace.results.record import Record, RecordedObject
 
 LABEL = "object"
 LOCAL_FILES = "/data/local-files/?d="
@@ -42,7 +42,7 @@ def _task(record: Record, model: str) -> dict[str, Any]:
     return {"data": {"image": LOCAL_FILES + quote(record.file_name.lstrip("/"))}, "predictions": [prediction]}
 
 
-def _rectangle(record: Record, number: int, item: Found) -> dict[str, Any]:
+def _rectangle(record: Record, number: int, item: RecordedObject) -> dict[str, Any]:
     x0, y0, x1, y1 = item.box
     value = {
         "x": 100 * x0 / record.width,

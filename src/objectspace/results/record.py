@@ -16,7 +16,7 @@ from objectspace.scene import Object, Scene
 
 
 @dataclass(frozen=True)
-class Found:
+class RecordedObject:
     """An object that was found."""
 
     box: Box
@@ -49,31 +49,31 @@ class Record:
     source: str | None  # and where that is
     height: int
     width: int
-    objects: tuple[Found, ...]
+    objects: tuple[RecordedObject, ...]
     what: NDArray[np.float32]  # (M, D)
     unexplained: float | None = None  # the share of its pixels that nobody explains, where that is known
 
 
-def found(scene: Scene) -> tuple[tuple[Found, ...], NDArray[np.float32]]:
+def found(scene: Scene) -> tuple[tuple[RecordedObject, ...], NDArray[np.float32]]:
     """A scene's objects, and their latents (M, D)."""
     vectors = [np.zeros(0, np.float32) if item.what is None else item.what for item in scene.found]
     what = np.stack(vectors) if vectors else np.zeros((0, 0), np.float32)
     return tuple(_found(item) for item in scene.found), what
 
 
-def to_text(objects: tuple[Found, ...]) -> str:
+def to_text(objects: tuple[RecordedObject, ...]) -> str:
     """Objects as one line of JSON."""
-    return json.dumps([[getattr(item, field.name) for field in fields(Found)] for item in objects])
+    return json.dumps([[getattr(item, field.name) for field in fields(RecordedObject)] for item in objects])
 
 
-def from_text(text: str) -> tuple[Found, ...]:
+def from_text(text: str) -> tuple[RecordedObject, ...]:
     """Objects from what `to_text` wrote."""
     return tuple(_from_row(*row) for row in json.loads(text))
 
 
-def _found(item: Object) -> Found:
+def _found(item: Object) -> RecordedObject:
     mask = None if item.window is None else item.window.encoded()
-    return Found(
+    return RecordedObject(
         item.box,
         item.where_box,
         item.score,
@@ -96,6 +96,6 @@ def _from_row(
     whole_box: Any = None,
     evidence: float | None = None,
     understood: bool = True,
-) -> Found:
+) -> RecordedObject:
     whole = None if whole_box is None else tuple(whole_box)
-    return Found(tuple(box), tuple(where_box), score, depth, mask, label, whole, evidence, understood)
+    return RecordedObject(tuple(box), tuple(where_box), score, depth, mask, label, whole, evidence, understood)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from objectspace.io.files import write_atomically
 from objectspace.results.coco import OBJECT
-from objectspace.results.record import Found, Record
+from objectspace.results.record import Record, RecordedObject
 
 
 def write_yolo(folder: Path, records: Iterable[Record], classes: Sequence[str]) -> None:
@@ -24,7 +24,7 @@ def write_yolo(folder: Path, records: Iterable[Record], classes: Sequence[str]) 
     write_atomically(folder / "images.txt", "".join(lines).encode())
 
 
-def _row(item: Found, record: Record, number: int) -> str:
+def _row(item: RecordedObject, record: Record, number: int) -> str:
     x0, y0, x1, y1 = item.box
     shares = ((x0 + x1) / 2 / record.width, (y0 + y1) / 2 / record.height, (x1 - x0) / record.width)
     return f"{number} {' '.join(f'{share:.6f}' for share in (*shares, (y1 - y0) / record.height))}\n"

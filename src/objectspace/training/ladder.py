@@ -51,10 +51,10 @@ def climb(
     for number, rung in enumerate(ladder, start=1):
         with Display(steps, 0, float("inf"), say, what=f"rung {number} of {len(ladder)}, {rung.name}") as display:
 
-            def tell(step: int, loss: float, display: Display = display) -> None:
+            def on_step(step: int, loss: float, display: Display = display) -> None:
                 display.show(step, {"loss": loss}, line=step % recipe.training.log_every == 0)
 
-            results.append(attempt(rung, recipe, (train_set, held_out), seed, device, tell))
+            results.append(attempt(rung, recipe, (train_set, held_out), seed, device, on_step))
         say(str(results[-1]))
         if choose(results).room <= WORTH:
             break

@@ -71,7 +71,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
     moving = None if anneal.motion_prior is None else Motion(start.train)
     phase = anneal.phase_at(training.steps)  # a training of one phase says nothing of it
     apart = start.model.clip_groups() if training.clip_apart else None
-    begun = time.monotonic() - state.seconds
+    begun, computed = time.monotonic() - state.seconds, time.process_time() - state.processor
     with (
         MetricsLog(start.run, state.step) if fabric.is_global_zero else nullcontext() as log,
         Display(
@@ -92,7 +92,7 @@ def run_start(start: Start, state: State, deadline: float, fatal_collapse: bool,
                 fabric, start.objective, start.optimisers, images, state.clock, generator, training.clip, motion, apart
             )
             state.step += 1
-            state.seconds = time.monotonic() - begun
+            state.seconds, state.processor = time.monotonic() - begun, time.process_time() - computed
             report, stopped, late = agree(fabric, report, bool(arrived), time.monotonic() > deadline)
             _count_skipped(state, report)
             if not report.skipped:

@@ -7,12 +7,14 @@ from torch.optim import Adam, AdamW, Optimizer, RMSprop
 
 from objectspace.recipes.recipe import Optimiser as Config
 
-KINDS: Mapping[str, type[Adam] | type[AdamW] | type[RMSprop]] = {"adam": Adam, "adamw": AdamW, "rmsprop": RMSprop}
+KINDS: Mapping[str, type[Adam] | type[AdamW]] = {"adam": Adam, "adamw": AdamW}
 
 
 def build(config: Config, parameters: Iterable[nn.Parameter]) -> Optimizer:
     """The optimiser that the recipe asks for."""
-    return KINDS[config.name](parameters, lr=config.rate)
+    if config.name == "rmsprop":
+        return RMSprop(parameters, lr=config.rate)
+    return KINDS[config.name](parameters, lr=config.rate, betas=(config.beta1, 0.999))
 
 
 def rate_at(config: Config, step: int) -> float:

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from lightning_fabric import Fabric
 
@@ -20,6 +19,7 @@ from objectspace.training.distributed import connect, on_rank_zero, share_of
 from objectspace.training.ladder import settle
 from objectspace.training.loop import Ended, run_start
 from objectspace.training.precision import multiply_in_bfloat16
+from objectspace.training.seen import note_seen, spread
 from objectspace.training.state import Start, State, restore
 from objectspace.training.step import Objective
 
@@ -101,8 +101,7 @@ def _start(
 ) -> Start:
     model = create(recipe.model, recipe.anneal, seed)
     if fresh:
-        some = np.linspace(0, len(train_set) - 1, min(len(train_set), SHOWN)).astype(np.int64)
-        images = torch.from_numpy(train_set.batch(some)).permute(0, 3, 1, 2)
+        images = torch.from_numpy(train_set.batch(spread(train_set, SHOWN))).permute(0, 3, 1, 2)
         model.start_from(images, torch.Generator().manual_seed(seed))
     if options.precision == "bf16-mixed":
         multiply_in_bfloat16(model)
@@ -127,6 +126,8 @@ def _finish(start: Start, ended: Ended, failed: Failed) -> dict[str, Any]:
     }
 
     def write_model() -> None:
+        if ended.reason == "finished":  # who stops a run does not want to wait
+            note_seen(start.model, start.train, start.seed)
         with writing(start.run):
             start.model.save_pretrained(start.run / "model")
             write_json(start.run / "summary.json", summary)

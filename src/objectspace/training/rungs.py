@@ -34,7 +34,7 @@ RATE = Optimiser.model_validate({"name": "adam", "rate": 5e-3, "decay": "(1.0 ->
 WIDE = 4.0  # a rung begins with so many times its sigma
 SHOWN = 2000  # training images that stills are started from, at most
 
-Tell = Callable[[int, float], None]  # hears of every step, counted from 1, and its loss
+OnStep = Callable[[int, float], None]  # called after every step, counted from 1, and its loss
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def with_background(recipe: Recipe, background: SpaceBackgroundConfig) -> Recipe
 
 
 def attempt(
-    rung: Rung, recipe: Recipe, data: tuple[Dataset, Dataset], seed: int, device: torch.device, tell: Tell
+    rung: Rung, recipe: Recipe, data: tuple[Dataset, Dataset], seed: int, device: torch.device, on_step: OnStep
 ) -> Result:
     """Train a rung on the first data set and measure it on the second; a pure function of all but `device`."""
     train_set, held_out = data
@@ -131,13 +131,13 @@ def attempt(
     begin = recipe.anneal.at(0)
     sigma = rung.background.sigma_at(begin)
     stage = replace(begin, unknown=begin.unknown or UNKNOWN, background_sigma=sigma, background_only=True, warm=None)
-    _train(model.to(device).train(), recipe, stage, train_set, seed, tell)
+    _train(model.to(device).train(), recipe, stage, train_set, seed, on_step)
     images = _some(held_out, recipe.training.validate_images)
     images = images.flip(1) if recipe.model.channels == "bgr" else images  # held-out images are in RGB
     return _measure(rung, model.eval(), images, stage, recipe.training.batch, seed)
 
 
-def _train(model: SceneModel, recipe: Recipe, stage: Stage, dataset: Dataset, seed: int, tell: Tell) -> None:
+def _train(model: SceneModel, recipe: Recipe, stage: Stage, dataset: Dataset, seed: int, on_step: OnStep) -> None:
     """Train the background alone for the ladder's steps."""
     assert stage.background_sigma is not None
     training, device = recipe.training, next(model.parameters()).device
@@ -155,7 +155,7 @@ def _train(model: SceneModel, recipe: Recipe, stage: Stage, dataset: Dataset, se
         norm = nn.utils.clip_grad_norm_([each for each in parameters if each.grad is not None], training.clip)
         if torch.isfinite(norm):
             optimiser.step()
-        tell(step + 1, float(loss.detach()))
+        on_step(step + 1, float(loss.detach()))
 
 
 @torch.no_grad()

@@ -23,6 +23,7 @@ class State:
     step: int = 0
     put_back: int = 0  # steps of phases that were done again
     seconds: float = 0.0
+    processor: float = 0.0  # seconds that this process computed, which other work on the machine hardly changes
     skipped: int = 0
     skipped_in_a_row: int = 0
     best: float = -math.inf  # the highest val_ap of all validations, where boxes exist ...

@@ -42,7 +42,7 @@ class Policy(Protocol):
 
 
 @dataclass(frozen=True)
-class Frame:
+class GameState:
     """The game after a step; `step` counts actions since the episode began, `starting` while they are random ones."""
 
     screen: Screen
@@ -52,7 +52,7 @@ class Frame:
     starting: bool
 
 
-def play(game: str, policy: str, seeds: np.random.SeedSequence) -> Iterator[Frame]:
+def play(game: str, policy: str, seeds: np.random.SeedSequence) -> Iterator[GameState]:
     """Frames of one episode after the other, without end."""
     game_seed, agent_seed, chance = seeds.spawn(3)
     rng = np.random.default_rng(chance)
@@ -65,7 +65,7 @@ def play(game: str, policy: str, seeds: np.random.SeedSequence) -> Iterator[Fram
         start = int(rng.integers(1, RANDOM_START + 1))
         step, over = 0, False
         while not over:
-            yield Frame(screen, console.ale.getRAM(), episode, step, step < start)
+            yield GameState(screen, console.ale.getRAM(), episode, step, step < start)
             action = int(rng.integers(actions)) if step < start else act(screen, rng)
             screen, _, ended, cut, _ = console.step(action)
             step, over = step + 1, ended or cut

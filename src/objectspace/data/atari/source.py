@@ -15,10 +15,10 @@ from zlib import crc32
 import numpy as np
 
 from objectspace.data.atari.agreement import attributes_of, rates
-from objectspace.data.atari.display import Display
 from objectspace.data.atari.games import GAMES
+from objectspace.data.atari.hud import Hud
 from objectspace.data.atari.modes import Modes, Sighting
-from objectspace.data.atari.play import Frame, load_policy, play
+from objectspace.data.atari.play import GameState, load_policy, play
 from objectspace.data.atari.screen import scaled
 from objectspace.data.atari.truth import Judge, ScreenTruth, agree
 from objectspace.data.sample import Attribute, Sample, TrueObject
@@ -37,7 +37,7 @@ LICENCE = "The frames show Atari 2600 games, which belong to their owners: for r
 class _Seen:
     """A frame and what is on it."""
 
-    frame: Frame
+    frame: GameState
     truth: ScreenTruth
     display: tuple[Sighting, ...]  # score, lives, ...
 
@@ -102,7 +102,7 @@ class AtariSource:
         """Runs of `consecutive` frames of one episode, a random number of steps apart."""
         game_seeds, choice = seeds.spawn(2)
         rng = np.random.default_rng(choice)
-        modes, display = Modes(game), Display(game)
+        modes, display = Modes(game), Hud(game)
         judge = Judge.of(game, modes.knows("ram"), modes.knows("vision"))
         wait, run = int(rng.integers(WARM_UP + 1)), list[_Seen]()
         for frame in islice(play(game, self.policy, game_seeds), PATIENCE):

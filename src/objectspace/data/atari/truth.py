@@ -34,7 +34,7 @@ Pair = tuple[Sighting, Sighting]  # by RAM mode, by vision mode
 
 
 @dataclass(frozen=True)
-class Found:
+class ScreenObject:
     """An object and who found it: "ram+vision", "ram" or "vision"."""
 
     category: str
@@ -50,7 +50,7 @@ class ScreenTruth:
     match; None for a mode that failed. `alone` counts the objects that rest on the word of one mode.
     """
 
-    objects: tuple[Found, ...]
+    objects: tuple[ScreenObject, ...]
     ram: int | None
     vision: int | None
     agreed: int
@@ -99,7 +99,7 @@ def agree(
     """Weigh the sightings of the two modes against each other; None stands for a mode that failed."""
     seen = {"ram": visible(screen, ram or ()), "vision": visible(screen, vision or ())}
     if ram is None or vision is None:
-        only = tuple(Found(item.category, item.box, mode) for mode in seen for item in seen[mode])
+        only = tuple(ScreenObject(item.category, item.box, mode) for mode in seen for item in seen[mode])
         count = len(only)
         return ScreenTruth(only, None if ram is None else count, None if vision is None else count, 0, count)
     shared = {mode: [item for item in seen[mode] if judge.is_shared(item.category)] for mode in seen}
@@ -109,7 +109,7 @@ def agree(
     for mode, sightings in seen.items():
         for item in sightings:
             if judge.decides(item.category) == mode and not (overlaps([item], objects) >= TWICE).any():
-                objects.append(Found(item.category, item.box, "ram+vision" if id(item) in agreed else mode))
+                objects.append(ScreenObject(item.category, item.box, "ram+vision" if id(item) in agreed else mode))
     alone = sum(item.found_by != "ram+vision" for item in objects)
     return ScreenTruth(tuple(objects), len(shared["ram"]), len(shared["vision"]), len(pairs), alone)
 
@@ -147,17 +147,19 @@ def shows_something(screen: Screen, box: Box) -> bool:
     return alike * 2 <= len(around) - len(inside)
 
 
-def overlaps(ones: Sequence[Sighting | Found], others: Sequence[Sighting | Found], grow: float = 0.0) -> Overlap:
+def overlaps(
+    ones: Sequence[Sighting | ScreenObject], others: Sequence[Sighting | ScreenObject], grow: float = 0.0
+) -> Overlap:
     """Intersection over union of every box with every other (n, m), all boxes grown by some pixels on each side."""
     outwards = grow * np.array([-1, -1, 1, 1])
     first, second = (as_boxes([item.box for item in items]) + outwards for items in (ones, others))
     return iou(first, second)
 
 
-def _together(pair: Pair, judge: Judge) -> Found:
+def _together(pair: Pair, judge: Judge) -> ScreenObject:
     by_ram, by_vision = pair
     boxes = (by_vision.box, by_ram.box) if judge.merges else (by_vision.box,)
-    return Found(by_ram.category, min(boxes, key=_area), "ram+vision")
+    return ScreenObject(by_ram.category, min(boxes, key=_area), "ram+vision")
 
 
 def _area(box: Box) -> float:

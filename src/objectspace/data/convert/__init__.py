@@ -13,7 +13,7 @@ from objectspace.data.convert.hdf5 import EmorlHdf5, OclHdf5
 from objectspace.data.convert.masks import VARIANTS
 from objectspace.data.convert.obj3d import Obj3d
 from objectspace.data.convert.space_atari import SpaceAtari
-from objectspace.data.generate import Source
+from objectspace.data.source import Source
 from objectspace.data.store import SPLITS
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError, unknown

@@ -107,7 +107,7 @@ def split_directories(root: Path, options: ConvertOptions) -> dict[str, Path]:
 
 
 class Converter(ABC):
-    """The part of `generate.Source` that all converters have in common."""
+    """The part of `data.source.Source` that all converters have in common."""
 
     format: ClassVar[str]
     version: ClassVar[int] = 1
@@ -132,7 +132,7 @@ class Converter(ABC):
 
     @abstractmethod
     def make(self, split: str, group: str, unit: int) -> list[Sample | Problem] | None:
-        """One unit, see `generate.Source`."""
+        """One unit, see `data.source.Source`."""
 
     def settings(self) -> Json:
         return {"source": self.root.resolve().name, "digest_of_source": self.digest, **self.options.settings()}

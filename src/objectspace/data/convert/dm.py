@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from objectspace.data.convert.base import Converter, ConvertOptions
-from objectspace.data.convert.dm_layout import Layout, recognise
+from objectspace.data.convert.dm_layout import RecordLayout, recognise
 from objectspace.data.convert.example import parse_example
 from objectspace.data.convert.masks import OBJECTS_ROOM, Masks, masks_to_sample
 from objectspace.data.convert.tfrecord import RecordFile, record
@@ -35,7 +35,7 @@ class RecordSet:
     path: Path
     split: str
     group: str
-    layout: Layout
+    layout: RecordLayout
     expected: int  # records, extrapolated from the first few
     changed: int  # when, by the file system
 

@@ -23,7 +23,7 @@ _FACTORS = ("shape", "color", "material", "size", "scale", "orientation", "rotat
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """What the records of a file hold: image (height, width, channels), `entities` masks."""
 
     variant: str
@@ -60,7 +60,7 @@ class Layout:
         return known
 
 
-def recognise(features: Mapping[str, NDArray[np.generic]], variant: str | None) -> Layout:
+def recognise(features: Mapping[str, NDArray[np.generic]], variant: str | None) -> RecordLayout:
     """The layout of a file after its first record; raises ValueError if it is none that we know."""
     found = ", ".join(f"{name} ({values.size})" for name, values in sorted(features.items())) or "none"
     if not {"image", "mask"} <= features.keys():
@@ -76,7 +76,7 @@ def recognise(features: Mapping[str, NDArray[np.generic]], variant: str | None) 
         if rest or mask_rest or not 1 <= entities <= MAX_ENTITIES:
             continue
         if channels == 3 or (channels == 1 and name == "multi_dsprites"):
-            return Layout(name, height, width, channels, entities)
+            return RecordLayout(name, height, width, channels, entities)
     wanted = f"are not those of {variant}" if variant else f"fit none of {', '.join(_SIZES)}"
     raise ValueError(f"the features of its first record {wanted}; they are, with their lengths: {found}")
 

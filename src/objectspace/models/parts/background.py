@@ -16,7 +16,7 @@ from objectspace.models.parts.settings import ComponentsConfig as Config
 from objectspace.nn.broadcast import BroadcastDecoder
 from objectspace.nn.stacks import halving_encoder
 from objectspace.nn.subpixel import PictureDecoder
-from objectspace.ops.distributions import LEAST_STD, Gaussian, gaussian
+from objectspace.ops.distributions import LEAST_STD, Gaussian, bounded_gaussian, gaussian
 from objectspace.ops.mixtures import add_in_log_space, mix_shaded, stick_breaking
 
 MASK_EPSILON = 1e-5  # added to a mask before its logarithm enters the component encoder
@@ -62,10 +62,12 @@ class MaskChain(nn.Module):
 class Background(nn.Module):
     """Images (B, C, H, W) -> components."""
 
-    def __init__(self, config: Config, image_size: tuple[int, int]) -> None:
+    def __init__(self, config: Config, image_size: tuple[int, int], bounded_priors: bool = False) -> None:
+        """With `bounded_priors` the priors' stdevs are at most about one, as GENESIS's are."""
         super().__init__()
         self.config = config
         self.image_size = image_size
+        self.bounded_priors = bounded_priors
         size = _ceil(image_size[0], config.fraction), _ceil(image_size[1], config.fraction)
         unit = 16 * config.input_fraction
         positions = (image_size[0] // unit) * (image_size[1] // unit)
@@ -139,10 +141,10 @@ class Background(nn.Module):
         """The paper's Algorithm "Background Generation": means (B, K, C, H, W) and log-masks (B, K, 1, H, W)."""
         state, masks = self._prior_start(count), list[Tensor]()
         for _ in range(self.config.components):
-            masks.append(gaussian(self.prior.predict(state[0]), True, generator, LEAST_STD).value)
+            masks.append(self._expected(self.prior.predict(state[0]), True, generator).value)
             state = self.prior.rnn(masks[-1], state)
         mask_latent = torch.stack(masks, dim=1)
-        components = gaussian(self.component_prior(mask_latent), True, generator, LEAST_STD).value
+        components = self._expected(self.component_prior(mask_latent), True, generator).value
         return self.decode_components(components), self.decode_masks(mask_latent)
 
     def _infer_masks(self, images: Tensor, sample: bool, generator: torch.Generator | None) -> Gaussian:
@@ -177,12 +179,18 @@ class Background(nn.Module):
             expected.append(self.prior.predict(state[0]))
             if k + 1 < self.config.components:
                 state = self.prior.rnn(masks.value[:, k], state)
-        mask_prior = gaussian(torch.stack(expected, dim=1), False, None, LEAST_STD)
-        component_prior = gaussian(self.component_prior(masks.value), False, None, LEAST_STD)
+        mask_prior = self._expected(torch.stack(expected, dim=1))
+        component_prior = self._expected(self.component_prior(masks.value))
         return {
             "mask": masks.kl(mask_prior.mean, mask_prior.std).sum(1),
             "component": components.kl(component_prior.mean, component_prior.std).sum(1),
         }
+
+    def _expected(self, parameters: Tensor, sample: bool = False, generator: torch.Generator | None = None) -> Gaussian:
+        """A prior from what its net gives."""
+        if self.bounded_priors:
+            return bounded_gaussian(parameters, sample, generator)
+        return gaussian(parameters, sample, generator, LEAST_STD)
 
     def _prior_start(self, count: int) -> tuple[Tensor, Tensor]:
         """The prior's state from which the first mask is read: after the dummy mask, as in the paper's algorithm."""

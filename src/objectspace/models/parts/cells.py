@@ -3,7 +3,7 @@
 Shapes: B images, N cells (row by row), M chosen cells, F features.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,6 +15,7 @@ from objectspace.ops import geometry
 from objectspace.ops.distributions import Gaussian, bernoulli_kl, gaussian, sample_relaxed_bernoulli
 
 ToWhere = Callable[[Tensor, Tensor], Tensor]  # scale and shift (B, N, 2) -> where (B, N, 4)
+Noise = Mapping[str, Tensor]  # of presence (B, N), uniform; of depth, scale, shift and what (B, N, D), normal
 PRESENCE_LIMIT = 8.8  # presence logits are squashed to +-8.8, so that presence never saturates for good
 
 
@@ -147,19 +148,25 @@ class CellHeads(nn.Module):
         sample: bool,
         generator: torch.Generator | None,
         to_where: ToWhere | None = None,
+        noise: Noise | None = None,
     ) -> Cells:
-        """The latents; `to_where` places them where the features are not those of the whole grid."""
+        """The latents; `to_where` places them where the features are not those of the whole grid.
+
+        `noise` has been drawn before; without it the generator's is used.
+        """
+        noise = noise or {}
         logits = PRESENCE_LIMIT * _per_cell(self.z_pres_net(features)).squeeze(-1).tanh()  # (B, N)
         scales, shifts = _per_cell(self.z_scale_net(features)), _per_cell(self.z_shift_net(features))  # (B, N, 4) each
         if self.give_way:
             means = (to_where or self._to_where)(scales[..., :2].detach(), shifts[..., :2].detach())
             logits = logits.masked_fill(giving_way(logits.detach(), means, self.give_way), -PRESENCE_LIMIT)
         if sample:
-            presence = sample_relaxed_bernoulli(logits, temperature, generator)
+            presence = sample_relaxed_bernoulli(logits, temperature, generator, noise.get("presence"))
         else:
             presence = torch.sigmoid(logits / temperature)
-        depth = gaussian(_per_cell(self.z_depth_net(features)), sample, generator)
-        scale, shift = gaussian(scales, sample, generator), gaussian(shifts, sample, generator)
+        depth = gaussian(_per_cell(self.z_depth_net(features)), sample, generator, noise=noise.get("depth"))
+        scale = gaussian(scales, sample, generator, noise=noise.get("scale"))
+        shift = gaussian(shifts, sample, generator, noise=noise.get("shift"))
         where = (to_where or self._to_where)(scale.value, shift.value)
         return Cells(logits, presence, scale, shift, depth, where)
 

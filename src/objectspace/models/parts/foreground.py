@@ -67,6 +67,7 @@ class Foreground(nn.Module):
         """`context` is how many numbers the heads read beside a cell's features."""
         super().__init__()
         self.config = config
+        self.image_size = image_size
         self.cell = image_size[0] // config.grid[0]  # pixels
         self.encoder = ImageEncoder(config, cell=self.cell)
         self.heads = CellHeads(self.encoder.outputs + context, config.grid, config.give_way)
@@ -167,6 +168,10 @@ class Foreground(nn.Module):
         """Where the glimpses of objects `where` (..., 4) lie: (..., 4)."""
         return geometry.enlarge(where, self.config.margin)
 
+    def to_latents(self, where: Tensor, cell: Tensor, size: tuple[int, int]) -> tuple[Tensor, Tensor]:
+        """The scale and shift (M, 2) with which cells (M,) of images of this size say `where` (M, 4)."""
+        return geometry.to_latents(where, cell, size[0] // self.cell, size[1] // self.cell)
+
     def plan(self, frame: Tensor, image: Tensor, images: Tensor) -> tuple[Windows, ...]:
         """The windows of glimpses at (M, 4) in the images numbered (M,), on a canvas as large as the images."""
         return plan_windows(frame, image, (images.shape[2], images.shape[3]), self.config.glimpse)
@@ -178,10 +183,11 @@ class Foreground(nn.Module):
         windows: tuple[Windows, ...],
         sample: bool,
         generator: torch.Generator | None,
+        noise: Tensor | None = None,
     ) -> Gaussian:
-        """Cut and encode the glimpses at `frame` (M, 4): what (M, D)."""
+        """Cut and encode the glimpses at `frame` (M, 4): what (M, D); `noise` (M, D) may have been drawn before."""
         glimpses = cut(images, frame, windows, self.config.glimpse)
-        return gaussian(self._encode(glimpses), sample, generator)
+        return gaussian(self._encode(glimpses), sample, generator, noise=noise)
 
     def objects(self, cells: Cells, chosen: Chosen, windows: tuple[Windows, ...], what: Gaussian) -> ChosenObjects:
         """The chosen cells' objects, what (M, D), decoded."""

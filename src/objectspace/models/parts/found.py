@@ -61,18 +61,20 @@ class Found:
         evidence, prices = (None if values is None else values[mine] for values in (self.evidence, self.prices))
         return Found(objects, self.backdrops[index], evidence, prices, leftovers)
 
-    @property
-    def surety(self) -> Tensor:
-        """How likely each is there (M,); its presence alone where there was no price."""
+    def scores(self, seen: Tensor) -> Tensor:
+        """How likely each is there and can be seen (M,); its presence alone where there was no price."""
         if self.evidence is None or self.prices is None:
-            return self.objects.presence
-        return surety(self.objects, self.evidence, self.prices)
+            return self.objects.presence.double()
+        return score(self.objects, self.evidence, self.prices, seen)
 
 
-def surety(objects: Drawables, evidence: Tensor, prices: Tensor) -> Tensor:
-    """How likely objects are there (M,): their presence, and less if they are hardly worth their price."""
+def score(objects: Drawables, evidence: Tensor, prices: Tensor, seen: Tensor) -> Tensor:
+    """How likely objects are there and can be seen (M,).
+
+    Their presence, less if they are hardly worth their price, times the share of each that is `seen` (M,).
+    """
     ample = (_AMPLE * prices).clamp(min=_LEAST_AMPLE)
-    return objects.presence * -torch.expm1(-evidence / ample)
+    return (objects.presence * -torch.expm1(-evidence / ample)).double() * seen
 
 
 def find(model: GridModel, prepared: Sequence[Prepared], wanted: Wanted) -> Found:

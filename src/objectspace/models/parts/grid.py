@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from objectspace.config import Stage
 from objectspace.errors import UserError
 from objectspace.models.base import Input, Output, SceneModel
+from objectspace.models.inputs import checked_generator
 from objectspace.models.parts import rendering, scenes, tiles, warm
 from objectspace.models.parts.cells import Hints
 from objectspace.models.parts.foreground import Foreground, ForegroundOutput
@@ -22,6 +23,7 @@ from objectspace.models.parts.found import PRICE, Wanted
 from objectspace.models.parts.initialise import initialise
 from objectspace.models.parts.pictures import Backdrops
 from objectspace.models.parts.settings import GridConfig
+from objectspace.models.seen import Appearance, learn
 from objectspace.ops.mixtures import mix_pixels, share_of_unknown, with_unknown
 from objectspace.scene import Picture, Scene
 
@@ -257,6 +259,20 @@ class GridModel(SceneModel):
         """Draw a scene again, perhaps edited: objects are drawn at their `where_box`, `depth` and `what`."""
         return rendering.render(self, scene)
 
-    def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
-        """Draw scenes from the prior; `objects` sets how many are expected an image, in place of the presence prior."""
-        return rendering.sample(self, count, generator, objects)
+    def sample(
+        self,
+        count: int,
+        generator: torch.Generator | None = None,
+        objects: float | None = None,
+        appearance: Appearance = "prior",
+    ) -> list[Scene]:
+        """Draw scenes from the prior; `objects` sets how many are expected an image.
+
+        Without it there are as many as training images have, where the weights say so (`seen`), or else as the presence
+        prior says, which is nearly none. Their looks are the prior's, or like those that were `seen` in training.
+        """
+        return rendering.sample(self, count, checked_generator(generator), objects, appearance)
+
+    def learn_seen(self, images: Input | Sequence[Input], seed: int = 0) -> None:
+        """Note how many objects some training images have and how they look: see `SceneModel.learn_seen`."""
+        self.seen = learn(self.decompose(images, background=False, pictures=False), seed)

@@ -27,7 +27,7 @@ from objectspace.geometry.rle import Mask
 from objectspace.geometry.splitting import EIGHT
 from objectspace.models.parts.drawing import Drawables
 from objectspace.models.parts.second_look import NEARER, attend, log_density
-from objectspace.models.parts.warm import LARGEST, LONGEST
+from objectspace.models.parts.targets import LARGEST, LONGEST
 from objectspace.models.parts.worth import LEAST_PRICE, expected_pixels
 from objectspace.ops import geometry
 from objectspace.ops.mixtures import share_of_unknown, with_unknown

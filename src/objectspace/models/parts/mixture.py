@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from objectspace.errors import UserError
 from objectspace.geometry.boxes import tight_box
 from objectspace.models.base import Input, Output, SceneModel
-from objectspace.models.inputs import as_list, prepare
+from objectspace.models.inputs import as_list, checked_generator, prepare
 from objectspace.models.parts.pictures import Backdrop, Backdrops, evaluating, swap, to_picture, to_size
+from objectspace.models.seen import Appearance
 from objectspace.scene import Component, Scene
 
 
@@ -57,6 +58,8 @@ class MixtureModel(SceneModel):
         pictures: bool = True,
         published: bool = False,
         batch: int = 16,
+        tile: bool = False,
+        scale: float | None = None,
     ) -> list[Scene]:
         """Take images apart: PIL images, paths, uint8 arrays (H, W, 3) or float tensors (3, H, W) of any sizes.
 
@@ -64,6 +67,9 @@ class MixtureModel(SceneModel):
         background is among them, because the model cannot tell, and for the same reason `threshold`, `background` and
         `published` change nothing. Without `pictures` there are masks and boxes, but no pictures and no reconstruction.
         """
+        if tile or scale is not None or self.config.view.scale:
+            kind = self.config.kind
+            raise UserError(f"a {kind} cannot look at tiles: its components differ by tile; leave tile and scale out")
         if not 0 <= threshold <= 1:
             raise UserError(f"threshold is a probability between 0 and 1, not {threshold}")
         if batch < 1:
@@ -84,8 +90,18 @@ class MixtureModel(SceneModel):
                     )
         return scenes
 
-    def sample(self, count: int, generator: torch.Generator | None = None, objects: float | None = None) -> list[Scene]:
-        """Draw scenes from the prior; how many objects they have cannot be asked for."""
+    def sample(
+        self,
+        count: int,
+        generator: torch.Generator | None = None,
+        objects: float | None = None,
+        appearance: Appearance = "prior",
+    ) -> list[Scene]:
+        """Draw scenes from the prior; how many objects they have, and what they look like, cannot be asked for."""
+        if appearance != "prior":
+            raise UserError(
+                f"a model of kind {self.config.kind} has no objects whose appearance could be {appearance!r}"
+            )
         if objects is not None:
             raise UserError(
                 f"a model of kind {self.config.kind} cannot be asked for {objects:g} objects: leave that out"
@@ -93,7 +109,8 @@ class MixtureModel(SceneModel):
         if count < 0:
             raise UserError(f"cannot draw {count} scenes")
         with evaluating(self):
-            return [self._scene(self.generate(generator).of(0), *self.config.image_size) for _ in range(count)]
+            drawn = (self.generate(checked_generator(generator)) for _ in range(count))
+            return [self._scene(each.of(0), *self.config.image_size) for each in drawn]
 
     def _scene(self, parts: Backdrop, height: int, width: int) -> Scene:
         """The scene of one image's components (K, ...) at the size of the image."""

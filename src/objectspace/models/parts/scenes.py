@@ -21,7 +21,7 @@ from objectspace.geometry.rle import Mask
 from objectspace.models.base import Input
 from objectspace.models.inputs import Prepared, as_list, prepare
 from objectspace.models.parts.drawing import Drawables, draw, over, together
-from objectspace.models.parts.found import Found, Wanted, find, surety
+from objectspace.models.parts.found import Found, Wanted, find, score
 from objectspace.models.parts.leftovers import OWN, Leftovers, masks_of
 from objectspace.models.parts.pictures import Backdrop, evaluating, swap, to_bytes, to_picture, to_size
 from objectspace.models.parts.visible import SHARPEST, Visible, Weighing, segment, share_out
@@ -160,7 +160,7 @@ def _objects(
     latent = geometry.to_boxes(objects.where, *size).clamp(-_ANYWHERE, _ANYWHERE).double().cpu().numpy()
     boxes = np.where((seen.area[kept] > 0)[:, None] & (not wanted.published), seen.boxes[kept], latent)
     whole = np.where(np.isnan(seen.whole[kept]), latent, seen.whole[kept])
-    scores = found.surety.double().cpu().numpy()[kept] * (1 if found.prices is None else seen.share[kept])
+    scores = found.scores(torch.from_numpy(seen.share).to(found.objects.presence.device)).cpu().numpy()[kept]
     evidence = [None] * len(kept) if found.evidence is None else found.evidence.cpu().numpy()[kept].tolist()
     crops = [to_picture(model.config, crop) if wanted.pictures else None for crop in objects.picture * objects.alpha]
     what = objects.what.float().cpu().numpy()
@@ -193,28 +193,29 @@ def _leftovers(
     """
     objects = leftovers.objects
     where = geometry.to_boxes(objects.where, *size).double().cpu().numpy()
-    scores = surety(objects, leftovers.evidence, leftovers.prices).tolist()
-    found: list[list[Object]] = [[] for _ in understood]
-    which: list[int] = []
-    for number, (image, mask) in enumerate(
-        zip(objects.image.tolist(), masks_of(leftovers.regions, model.config.image_size, size), strict=True)
+    masks, shares = list[Mask](), list[float]()
+    for image, mask in zip(
+        objects.image.tolist(), masks_of(leftovers.regions, model.config.image_size, size), strict=True
     ):
         own = mask.copy()
         for item in understood[image]:
             if item.window is not None:
                 own[item.window.place][item.window.part] = False
-        share = own.sum() / max(mask.sum(), 1)
-        if share < OWN or not own.any():
-            continue
-        which.append(number)
-        found[image].append(
+        masks.append(own)
+        shares.append(own.sum() / max(mask.sum(), 1))
+    seen = torch.tensor(shares, dtype=torch.float64, device=objects.presence.device)
+    scores = score(objects, leftovers.evidence, leftovers.prices, seen).tolist()
+    found: list[list[Object]] = [[] for _ in understood]
+    which = [number for number, share in enumerate(shares) if share >= OWN and masks[number].any()]
+    for number in which:
+        found[int(objects.image[number])].append(
             Object(
-                box=tight_boxes(own[None])[0],
+                box=tight_boxes(masks[number][None])[0],
                 where_box=where[number],
-                score=scores[number] * share,
+                score=scores[number],
                 depth=float(objects.depth[number]),
                 what=objects.what[number].float().cpu().numpy(),
-                mask=own,
+                mask=masks[number],
                 crop=to_picture(model.config, objects.picture[number] * objects.alpha[number])
                 if wanted.pictures
                 else None,

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from objectspace.geometry.regions import find_regions
 from objectspace.models.parts.drawing import Drawables, draw
-from objectspace.models.parts.warm import LARGEST, LEAST_PIXELS, LONGEST
+from objectspace.models.parts.targets import LARGEST, LEAST_PIXELS, LONGEST
 from objectspace.models.parts.worth import expected_pixels, worth
 from objectspace.ops import geometry
 from objectspace.ops.compositing import colour_of

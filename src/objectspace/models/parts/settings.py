@@ -1,4 +1,4 @@
-"""What the parts that models share are told: the sections of a recipe's `model` table, with the paper's values.
+"""The settings of the parts that models share: the sections of a recipe's `model` table, with the paper's values.
 
 A whole model's config stands beside the model, in its file.
 """
@@ -13,7 +13,7 @@ from objectspace.config import Layers, ModelConfig, Section, Stage
 from objectspace.config.base import Positive, Share, Sides, Whole, fill_in, layers
 
 Width = Literal["paper", "laptop"]
-Widths = Mapping[str, Mapping[str, Any]]  # values of a model's sections
+Widths = Mapping[str, Any]  # values of a model, or of its sections
 
 # A preset of narrower nets holds only defaults: whatever a recipe says itself stays. A step of the laptop's nets costs
 # about a third of the paper's, which are for a GPU.
@@ -192,13 +192,26 @@ class PatchBackgroundConfig(BackgroundConfig):
         return self
 
 
-class GridConfig(ModelConfig):
-    """A model whose objects come from the cells of a grid."""
+class WidthConfig(ModelConfig):
+    """A model with a preset of narrower nets."""
 
-    laptop: ClassVar[Widths] = {}  # what `width = "laptop"` sets, by section
-    collapses = frozenset({"all-background", "all-foreground", "every-cell", "splitting", "dead-background"})
+    laptop: ClassVar[Widths] = {}  # what `width = "laptop"` sets
 
     width: Width = "paper"  # of the nets; what is said of them elsewhere comes first
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_widths(cls, content: Any) -> Any:
+        if not isinstance(content, dict):
+            return content
+        return fill_in(cls.laptop, content) if content.get("width") == "laptop" else content
+
+
+class GridConfig(WidthConfig):
+    """A model whose objects come from the cells of a grid."""
+
+    collapses = frozenset({"all-background", "all-foreground", "every-cell", "splitting", "dead-background"})
+
     background: BackgroundConfig = BackgroundConfig()  # each model has one of its own
     mixture_epsilon: float = Field(default=0.0, ge=0, lt=0.1)  # added to mixing weights; published code: 1e-5
     foreground: ForegroundConfig = ForegroundConfig()
@@ -213,13 +226,6 @@ class GridConfig(ModelConfig):
             return None
         foreground = self.foreground.model_copy(update={"budget": objects})
         return self.model_copy(update={"foreground": foreground})
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in_widths(cls, content: Any) -> Any:
-        if not isinstance(content, dict):
-            return content
-        return fill_in(cls.laptop, content) if content.get("width") == "laptop" else content
 
     @model_validator(mode="after")
     def _grid_fits_image(self) -> "GridConfig":
@@ -236,7 +242,7 @@ class GridConfig(ModelConfig):
         return self
 
 
-class MixtureConfig(ModelConfig):
+class MixtureConfig(WidthConfig):
     """A model that has nothing but components: as many as others have cells and components together."""
 
     collapses = frozenset({"one-component"})

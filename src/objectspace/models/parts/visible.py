@@ -5,9 +5,9 @@ among all cells; against it stand the other objects, the background's components
 nobody, with a small weight, if the model knows the unknown. What the ground in shadow explains as well as an object is
 shadow, though the object may have learned to draw it. Where an object is hardly drawn, its colour is not the one that
 was drawn, which nothing has taught, but the one that it has in the photo, where it is surely seen. A mask holds the
-pixels where the probability exceeds one half, so masks are disjoint. What no object has is the component's that explains it best. All channels are weighed at once.
-Objects are looked at in their windows only. Shapes: B photos of one size, M objects, m of them in a window group,
-K components, C H W photo, R Q a window.
+pixels where the probability exceeds one half, so masks are disjoint. What no object has is the component's that
+explains it best. All channels are weighed at once. Objects are looked at in their windows only. Shapes: B photos of one
+size, M objects, m of them in a window group, K components, C H W photo, R Q a window.
 """
 
 import math
@@ -31,7 +31,7 @@ from objectspace.ops.mixtures import LEVELS, shades
 from objectspace.ops.resample import Windows, paste
 
 SHARPEST = 0.1  # stdev of a colour when pixels are shared out: the wider ones of training would blur the rims
-_FEWEST = 4.0  # pixels that an object must own before they say what colour it has
+FEWEST = 4.0  # pixels that an object must own before they say what colour it has
 _FARTHEST = 60.0  # nats by which a colour can be wrong; beyond it float32 has no numbers left
 _NOBODY = 1e-12  # how much nobody weighs when masks are made: at a rim two colours meet, and neither explains it well
 
@@ -89,8 +89,8 @@ class _Layer:
         """
         own = self.alpha * (self.density > 0.5 * rivals[self.index])
         sum_, total = (own[:, None] * self.pixels).sum((2, 3)), own.sum((1, 2))[:, None]
-        seen, alpha = (sum_ / total.clamp(min=_FEWEST))[..., None, None], self.alpha[:, None]
-        colour = torch.where((total < _FEWEST)[..., None, None], self.colour, torch.lerp(seen, self.colour, alpha))
+        seen, alpha = (sum_ / total.clamp(min=FEWEST))[..., None, None], self.alpha[:, None]
+        colour = torch.where((total < FEWEST)[..., None, None], self.colour, torch.lerp(seen, self.colour, alpha))
         return replace(self, colour=colour)
 
 
@@ -98,7 +98,7 @@ def share_out(objects: Drawables, photos: Tensor, backdrops: Backdrops, how: Wei
     """Share out the pixels of photos (B, C, H, W) among their objects and backgrounds."""
     count, _, *size = photos.shape
     layers = _layers(objects, photos, how)
-    lit, dark = (each.flatten() for each in behind(photos, backdrops, how.background, how.shadow))
+    lit, dark = (each.flatten() for each in _ground(photos, backdrops, how.background, how.shadow))
     free = (1 - _sum(layers, "share", lit)).clamp(min=0)  # of objects
     ground = free * (1 - how.shadow) * lit
     nobody = how.unknown / (1 - how.unknown)
@@ -118,7 +118,7 @@ def _sum(layers: list[_Layer], name: Literal["share", "density"], like: Tensor) 
     return total
 
 
-def behind(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float = 0.0) -> tuple[Tensor, Tensor]:
+def _ground(photos: Tensor, backdrops: Backdrops, sigma: float, shadow: float) -> tuple[Tensor, Tensor]:
     """The density of pixels of photos (B, C, H, W) under their backgrounds, in light and in shadow: (B, H, W) each."""
     lit, ground = torch.zeros_like(photos[:, 0]), torch.zeros_like(photos)
     for weight, means in _components(photos, backdrops):

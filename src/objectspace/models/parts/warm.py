@@ -1,11 +1,11 @@
 """The warm start: what the background leaves unexplained teaches the foreground its first objects.
 
-Connected regions of unexplained pixels serve as boxes, masks and looks. The cell nearest to a region's centre learns to
-be present and where the region is, and of two regions that want one cell the other one's neighbour does; the glimpse
-nets learn to draw what is inside its mask. `what` is hardly charged for at first: with its full price it falls to the
-prior before the decoder has learned to use it, and the objects die later. After the warm start regions go on teaching:
-those that nobody explains teach cells that hold nothing, presence only by what their object would be worth, and those
-that hold one object and stand alone teach it where it ends. Nothing here is a bound, and the background learns nothing.
+Connected regions of unexplained pixels serve as boxes, masks and looks. The cell that is to hold one (`targets.py`)
+learns to be present and where the region is; the glimpse nets learn to draw what is inside its mask. `what` is hardly
+charged for at first: with its full price it falls to the prior before the decoder has learned to use it, and the
+objects die later. After the warm start regions go on teaching: those that nobody explains teach cells that hold
+nothing, presence only by what their object would be worth, and those that hold one object and stand alone teach it
+where it ends. Nothing here is a bound, and the background learns nothing.
 Shapes: B images, N cells, M regions, C H W image, g the glimpse's side, D what.
 """
 
@@ -15,17 +15,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 from torch.nn import functional as F
 
 from objectspace.config import Stage
-from objectspace.geometry.regions import Region, find_regions
+from objectspace.geometry.regions import find_regions
 from objectspace.models.parts.cells import Cells
 from objectspace.models.parts.foreground import Foreground
+from objectspace.models.parts.targets import LEAST_PIXELS, LONGEST, Targets, find_targets
 from objectspace.ops import geometry
 from objectspace.ops.distributions import gaussian_kl
 from objectspace.ops.mixtures import gaussian_log_density
@@ -37,26 +35,9 @@ if TYPE_CHECKING:
 FIRST_PRICE = 0.02  # of `what`: its KL counts so much in the first half, and then rises until it counts fully
 PLACE_STD = 0.25  # how exactly a region's place is taught, in the latents' units: loosely, or it drowns presence
 PRESENCE = 10.0  # presence counts so many times: a few cells of many are present
-LARGEST = 0.25  # a region that covers more of the image than this is no object
-LEAST_PIXELS = 4
-REACH = 0.97  # of a cell: how far from its own centre a cell is taught to hold a region's; one cell is the most it can
-LONGEST = 4.0  # times as long as wide: after the warm start longer regions are edges that the background blurs
 MISSED = 0.4  # of the side of an object that is expected: smaller regions are slivers, and no missed objects
 ALONE = 0.6  # IoU of a region with the one object in it, for the region to be that object
 ALONE_STD = 0.05  # how exactly the place of such an object is taught
-_FAR = 1e6
-
-
-@dataclass(frozen=True)
-class Targets:
-    """The regions of some images, one a cell at most."""
-
-    image: Tensor  # (M,)
-    cell: Tensor  # (M,) into the B N cells
-    where: Tensor  # (M, 4)
-    scale: Tensor  # (M, 2) the latents that put a cell's object there
-    shift: Tensor  # (M, 2)
-    masks: Tensor  # (M, 1, H, W)
 
 
 @dataclass(frozen=True)
@@ -119,7 +100,7 @@ def lesson(
     By regions that nobody explains, `unexplained` (B, H, W), and by those that the background leaves, `leftover`
     (B, H, W), if that is known.
     """
-    foreground, (height, width) = model.foreground, images.shape[2:]
+    foreground, (height, width) = model.foreground, model.config.image_size  # of the images, or whole ones if patches
     side = MISSED / (1 + math.exp(-stage.scale_prior_mean))
     least = max(LEAST_PIXELS, round(side * height * side * width))
     targets = find_targets(images, unexplained, foreground, least, LONGEST, cells.probability > 0.5)
@@ -127,16 +108,16 @@ def lesson(
     place = _place(cells, targets)
     terms = images.new_zeros(len(images)).index_add(0, targets.image, sum(place.values(), what - drawn))
     if leftover is not None:
-        terms = terms + _alone(cells, leftover, foreground.cell, least)
+        terms = terms + _alone(foreground, cells, leftover, least)
     area = targets.masks.flatten(1).sum(1)
     worth = drawn - area * math.log(stage.unknown) - what  # its pixels are nobody's now
     return Missed(targets.image, targets.cell, worth.detach(), terms)
 
 
-def _alone(cells: Cells, leftover: Tensor, side: int, least: int) -> Tensor:
+def _alone(foreground: Foreground, cells: Cells, leftover: Tensor, least: int) -> Tensor:
     """How far the objects in regions of `leftover` (B, H, W) that hold one each are from the regions' boxes: (B,)."""
     height, width = leftover.shape[1:]
-    rows, columns = height // side, width // side
+    count = cells.where.shape[1]
     where, present = cells.where.detach(), cells.probability > 0.5
     numbers, boxes = list[Tensor](), list[Tensor]()
     for number, left in enumerate(leftover.cpu().numpy()):
@@ -147,71 +128,13 @@ def _alone(cells: Cells, leftover: Tensor, side: int, least: int) -> Tensor:
         inside = (off < regions[:, None, :2]).all(2)  # (regions, objects): the object's centre lies in the region's box
         same = geometry.overlaps(regions, where[number, own]) >= ALONE
         which, of = (inside & same & (inside.sum(1, keepdim=True) == 1)).nonzero().unbind(1)
-        numbers.append(number * rows * columns + own[of])
+        numbers.append(number * count + own[of])
         boxes.append(regions[which])
     cell = torch.cat(numbers)
-    scale, shift = geometry.to_latents(torch.cat(boxes), cell % (rows * columns), rows, columns)
+    scale, shift = foreground.to_latents(torch.cat(boxes), cell % count, (height, width))
     off = torch.cat([cells.scale.mean.flatten(0, 1)[cell] - scale, cells.shift.mean.flatten(0, 1)[cell] - shift], dim=1)
     terms = 0.5 * (off / ALONE_STD).square().sum(1)
-    return leftover.new_zeros(len(leftover)).index_add(0, cell // (rows * columns), terms)
-
-
-def find_targets(
-    images: Tensor,
-    unexplained: Tensor,
-    foreground: Foreground,
-    least_pixels: int = LEAST_PIXELS,
-    longest: float = math.inf,
-    taken: Tensor | None = None,
-) -> Targets:
-    """The regions of unexplained pixels (B, H, W) as what cells should hold that are not `taken` (B, N) yet.
-
-    Regions of fewer than `least_pixels`, or more than `longest` times as long as wide, are left out.
-    """
-    height, width = unexplained.shape[1:]
-    rows, columns = height // foreground.cell, width // foreground.cell
-    pictures = images.detach().permute(0, 2, 3, 1).float().cpu().numpy()
-    others = np.zeros((len(images), rows * columns), np.bool_) if taken is None else taken.cpu().numpy()
-    found: dict[int, tuple[int, Region]] = {}
-    for number, (left, picture) in enumerate(zip(unexplained.cpu().numpy(), pictures, strict=True)):
-        regions = find_regions(left, picture, least_pixels=least_pixels)
-        most = LARGEST * height * width
-        regions = [region for region in regions if region.area <= most and region.length <= longest]
-        for region, cell in zip(regions, _cells_of(regions, foreground.cell, columns, others[number]), strict=True):
-            if cell is not None:
-                found[number * rows * columns + cell] = number, region
-    order = sorted(found)
-    boxes = np.array([found[cell][1].box for cell in order], np.float64).reshape(-1, 4)
-    masks = np.zeros((len(order), 1, height, width), np.float32)
-    for mask, cell in zip(masks, order, strict=True):
-        x0, y0, x1, y1 = (int(side) for side in found[cell][1].box)
-        mask[0, y0:y1, x0:x1] = found[cell][1].mask
-    cells = torch.tensor(order, dtype=torch.long)
-    where = geometry.from_boxes(torch.from_numpy(boxes), height, width)
-    scale, shift = geometry.to_latents(where, cells % (rows * columns), rows, columns)
-    return Targets(
-        image=torch.tensor([found[cell][0] for cell in order], dtype=torch.long, device=images.device),
-        cell=cells.to(images.device),
-        where=where.to(images),
-        scale=scale.to(images),
-        shift=shift.to(images),
-        masks=torch.from_numpy(masks).to(images),
-    )
-
-
-def _cells_of(regions: list[Region], side: int, columns: int, taken: NDArray[np.bool_]) -> list[int | None]:
-    """Which of the cells (N,) of `side` pixels is to hold each region: all as near as can be, and each one's own."""
-    cells = np.arange(len(taken))
-    centres = np.stack([cells % columns, cells // columns], axis=1) + 0.5
-    boxes = np.array([region.box for region in regions], np.float64).reshape(-1, 4)
-    off = (boxes[:, None, :2] + boxes[:, None, 2:]) / (2 * side) - centres  # (regions, N, 2) in cells
-    distance = np.square(off).sum(2)
-    distance[(np.abs(off).max(2) > REACH) | taken] = _FAR
-    chosen: list[int | None] = [None] * len(regions)
-    for region, cell in zip(*linear_sum_assignment(distance), strict=True):
-        if distance[region, cell] < _FAR:
-            chosen[region] = int(cell)
-    return chosen
+    return leftover.new_zeros(len(leftover)).index_add(0, cell // count, terms)
 
 
 def _draw(

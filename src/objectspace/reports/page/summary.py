@@ -67,17 +67,18 @@ class Tally:
     """Counts over all images; its size does not grow with their number."""
 
     def __init__(self) -> None:
-        self.images = self.objects = self.most = 0
+        self.images = self.objects = self.most = self.shown = 0
         self.counts: Counter[int] = Counter()  # objects in an image -> images
         self.sizes: Counter[int] = Counter()  # side of an object in pixels -> objects
         self.true_counts: Counter[int] = Counter()
         self.true_sizes: Counter[int] = Counter()
 
-    def add(self, found: NDArray[np.float64], truth: NDArray[np.float64] | None) -> None:
+    def add(self, found: NDArray[np.float64], truth: NDArray[np.float64] | None, shown: bool = True) -> None:
         """Count an image by the boxes (n, 4) that were found in it and, where they are known, the true ones (m, 4)."""
         self.images += 1
         self.objects += len(found)
-        self.most = max(self.most, len(found))
+        self.shown += shown
+        self.most = max(self.most, len(found) if shown else 0)
         self.counts[len(found)] += 1
         self.sizes.update(_sides(found))
         if truth is not None:
@@ -88,7 +89,8 @@ class Tally:
 def summary(tally: Tally, model: str, metrics: Mapping[str, float | None]) -> Markup:
     """The summary as HTML, without its heading."""
     average = number(tally.objects / tally.images, 1) if tally.images else "–"
-    about = {"model": model, "images": tally.images, "objects": tally.objects, "objects an image": average}
+    images = str(tally.images) + (f", {tally.shown} shown" if tally.shown < tally.images else "")
+    about = {"model": model, "images": images, "objects": tally.objects, "objects an image": average}
     # Where something was measured by several rules, their values stand beside one another.
     rules = [rule for rule in RULES if not rule or any(key.startswith(rule) for key in metrics)]
     several = len(rules) > 1

@@ -10,15 +10,15 @@ import pytest
 
 from objectspace.data import Dataset
 from objectspace.data.atari import AtariSource, source, streams
-from objectspace.data.atari.display import Display
-from objectspace.data.atari.truth import Found
+from objectspace.data.atari.hud import Hud
+from objectspace.data.atari.truth import ScreenObject
 from objectspace.data.generate import generate
 from objectspace.data.sample import Sample
 
 
 @pytest.fixture(scope="module", autouse=True)
 def short() -> Iterator[None]:
-    """Units of a few frames: the display is there from the first one on."""
+    """Units of a few frames: the hud is there from the first one on."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source, "UNIT", 16)
         yield
@@ -46,27 +46,27 @@ def test_their_boxes_hold_the_light_of_the_top_of_the_screen(invaders: list[Samp
 
 
 def test_what_is_an_object_is_no_part_of_the_display() -> None:
-    display = Display("Riverraid")
-    display.restart()
+    hud = Hud("Riverraid")
+    hud.restart()
     screen = np.zeros((210, 160, 3), np.uint8)
     screen[174:190, 65:104] = 200
     fuel = (65.0, 174.0, 104.0, 190.0)
-    assert [(item.category, item.box) for item in display.parts(screen, [])] == [("Fuel", fuel)]
-    assert display.parts(screen, [Found("Bridge", fuel, "ram")]) == []
-    assert display.parts(np.zeros_like(screen), []) == [], "a part that does not show is not there"
+    assert [(item.category, item.box) for item in hud.parts(screen, [])] == [("Fuel", fuel)]
+    assert hud.parts(screen, [ScreenObject("Bridge", fuel, "ram")]) == []
+    assert hud.parts(np.zeros_like(screen), []) == [], "a part that does not show is not there"
 
 
 def test_rules_that_fail_leave_the_display_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    display = Display("SpaceInvaders")
-    display.restart()
+    hud = Hud("SpaceInvaders")
+    hud.restart()
 
     def fail(*arguments: object) -> None:
         raise IndexError
 
-    monkeypatch.setattr(display._ram, "_detect_objects_ram", fail)
-    monkeypatch.setattr(display._vision, "_detect_objects", fail)
-    display.follow(np.zeros(128, np.uint8))
-    assert display.parts(np.full((210, 160, 3), 7, np.uint8), []) == []
+    monkeypatch.setattr(hud._ram, "_detect_objects_ram", fail)
+    monkeypatch.setattr(hud._vision, "_detect_objects", fail)
+    hud.follow(np.zeros(128, np.uint8))
+    assert hud.parts(np.full((210, 160, 3), 7, np.uint8), []) == []
 
 
 @pytest.mark.slow

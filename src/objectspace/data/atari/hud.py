@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from objectspace.data.atari import faults
 from objectspace.data.atari.modes import NOWHERE, Modes, Sighting
-from objectspace.data.atari.truth import TWICE, Found, overlaps, visible
+from objectspace.data.atari.truth import TWICE, ScreenObject, overlaps, visible
 
-COPY = "_display"  # added to the name of a module's copy
+COPY = "_hud"  # added to the name of a module's copy
 
 
-class Display:
+class Hud:
     """What OCAtari knows of a game's HUD. `restart` at the beginning of an episode, then `follow` every step."""
 
     def __init__(self, game: str) -> None:
@@ -52,7 +52,7 @@ class Display:
         except Exception:
             self._objects = None
 
-    def parts(self, screen: NDArray[np.uint8], objects: Sequence[Found]) -> list[Sighting]:
+    def parts(self, screen: NDArray[np.uint8], objects: Sequence[ScreenObject]) -> list[Sighting]:
         """What either mode, or `faults.DISPLAY`, says is part of the HUD, as far as it shows on the screen (H, 160, 3).
 
         Neither mode is asked to confirm the other, because nothing is counted here. What is an object is no HUD.
