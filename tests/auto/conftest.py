@@ -5,12 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PIL import Image
 
-Draw = Callable[..., list[np.ndarray]]
+Picture = NDArray[np.uint8]
+Draw = Callable[..., list[Picture]]
 
 
-def discs(count: int, side: int = 96, radii: tuple[int, ...] = (8,), number: int = 5, seed: int = 0) -> list:
+def discs(count: int, side: int = 96, radii: tuple[int, ...] = (8,), number: int = 5, seed: int = 0) -> list[Picture]:
     """Pictures (side, side, 3) of bright discs that do not touch, on grey with a little noise."""
     generator = np.random.default_rng(seed)
     y, x = np.mgrid[:side, :side]
@@ -35,10 +37,10 @@ def draw() -> Draw:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Callable[[list[np.ndarray]], Path]:
+def folder(tmp_path: Path) -> Callable[[list[Picture]], Path]:
     """Writes pictures into a folder."""
 
-    def write(pictures: list[np.ndarray]) -> Path:
+    def write(pictures: list[Picture]) -> Path:
         root = tmp_path / "pictures"
         root.mkdir()
         for number, picture in enumerate(pictures):
