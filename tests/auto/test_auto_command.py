@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 from helpers.commands import command
-from objectspace.auto import choose, guess, plan, run
+from objectspace.auto import choose, guess, judge, plan
 from objectspace.auto.judge import Verdict
 from objectspace.recipes.files import load_run
 from objectspace.training import ladder
@@ -66,6 +66,7 @@ def test_a_folder_becomes_a_model_with_a_verdict_and_bad_files_are_named(draw, f
     assert (out / "looked.png").exists()
     assert (out / "model" / "config.json").exists()
     recipe = load_run(out)
+    assert recipe.phases is not None
     assert (recipe.phases.price, recipe.model.image_size) == (33, (32, 32))
     assert json.loads((out / "summary.json").read_text())["verdict"] == record["verdict"]
     assert "is not empty" in run_auto(data, out, code=2).stderr
@@ -129,7 +130,7 @@ def test_what_is_not_good_is_tried_again_with_another_background(draw, folder, t
         plan, "_some_rungs", lambda recipe, guessed, images: all_rungs(plan._background(recipe), images)[:2]
     )
     monkeypatch.setattr(ladder, "WORTH", -9.0)  # so that both are tried
-    monkeypatch.setattr(run.judging, "judge", lambda seen, doubts: Verdict("doubtful", ("so it is said",), ()))
+    monkeypatch.setattr(judge, "judge", lambda seen, doubts: Verdict("doubtful", ("so it is said",), ()))
     said = run_auto(data, out, "--minutes", 5).stdout
     assert "another try" in said
     assert "verdict on the other try: " in said

@@ -17,7 +17,7 @@ def test_drawn_discs_are_found_without_a_word_about_them(draw, folder, tmp_path,
     monkeypatch.setattr(choose, "PLAN", {"warm": 60, "objects": 30, "sharpen": 10})
     monkeypatch.setattr(choose, "BACKGROUND", dict.fromkeys(choose.BACKGROUND, 40))
     data, out = folder(draw(60, 64, (6,), number=3)), tmp_path / "run"
-    said = []
+    said = list[str]()
     changes = ("training.batch=4", "training.validate_images=4")
     summary = train(AutoOptions(data, out, changes=changes), said.append)
     fresh = draw(12, 64, (6,), number=3, seed=1)

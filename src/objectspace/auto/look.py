@@ -23,7 +23,6 @@ BEYOND = 0.1
 FOLLOWS = 0.5  # neighbours in order differ by so much less than any two pictures: successive frames
 UNLIKE = 2.5  # times as wide a range in well exposed pictures as in others: each needs a stretch of its own
 NARROW = 0.6  # of the full range, used by all pictures together: all need one
-DARK = 0.15  # half of the pixels are darker: the dark is to be seen better
 
 
 @dataclass(frozen=True)
@@ -79,15 +78,17 @@ def look(pictures: Sequence[Photo]) -> Look:
 
 
 def view_of(seen: Look) -> dict[str, Any]:
-    """How the brightness of such pictures should be stretched: keys of a recipe's `model.view`."""
+    """How the brightness of such pictures should be stretched: keys of a recipe's `model.view`.
+
+    Never by a gamma: it lifts the blur around bright things, and boxes then end outside of them.
+    """
     if seen.exposure > UNLIKE:
         view: dict[str, Any] = {"stretch": "each", "low": LOW, "high": HIGH}
     elif seen.high - seen.low < NARROW:
         view = {"stretch": "all", "low": round(seen.low, 5), "high": round(max(seen.high, seen.low + 1e-4), 5)}
     else:
         return {}
-    middle = (seen.brightness - seen.low) / max(seen.high - seen.low, 1e-6)
-    return view | ({"gamma": 0.7} if middle < DARK else {})
+    return view
 
 
 def _sampled(picture: Photo) -> NDArray[np.float32]:

@@ -105,7 +105,7 @@ def make(data: Path, run: Path, seconds: float, changes: Sequence[str], say: Say
         Dataset(run / "data", split, recipe.model.image_size, view=recipe.model.view) for split in ("train", "val")
     )
     if _says(changes, "training.ladder", *(f"model.background.{key}" for key in choose.PLAIN)):
-        background, result, others = choose.kind_of(_background(recipe)), None, ()
+        background, result, others = choose.kind_of(_background(recipe)), None, tuple[Table, ...]()
     else:
         background, result, others = _climb(run, recipe, guessed, (train_set, held_out), seconds, say)
     left = _leftover(result, held_out, guessed)
@@ -156,8 +156,6 @@ def describe(seen: Look) -> str:
         told.append(f"exposed differently ({seen.exposure:.1f} times as wide a range): each is stretched by itself")
     elif stretch.get("stretch") == "all":
         told.append(f"using only {seen.low:.2f} to {seen.high:.2f} of the range: all are stretched alike")
-    if stretch.get("gamma"):
-        told.append("dark: the dark is made lighter")
     if seen.camera_fixed:
         told.append(f"a fixed camera ({seen.fixed:.0%} of the pixels are those of the median picture)")
     if seen.successive:

@@ -211,7 +211,7 @@ def _judged(run: Path, recipe: Recipe, record: dict[str, Any]) -> Judged:
     ground = [ground_pixels(each, image) for each, image in zip(left, shown, strict=True)]
     seen = judging.measure(scenes, earlier, record["regions"], limit, ground)
     with torch.no_grad():
-        parts = torch.from_numpy(images).permute(0, 3, 1, 2).split(recipe.training.batch)
+        parts = torch.split(torch.from_numpy(images).permute(0, 3, 1, 2), recipe.training.batch)
         bounds = torch.cat([model(part.float() / 255, model.final, sample=False).elbo for part in parts])
     return Judged(judging.judge(seen, record["doubts"]), seen, float(bounds.mean()))
 
