@@ -143,7 +143,6 @@ def model(seen: Look, found: Sizes, contrast: float, noise: float, background: T
         "spread": round(spread, 3),
         "price": price,
     }
-    sure = background.get("plane") or background.get("components", 5) < 2
     table: Table = {
         "about": "SPACE, as chosen by looking at the pictures",
         "source": "ours: objectspace train auto",
@@ -163,7 +162,7 @@ def model(seen: Look, found: Sizes, contrast: float, noise: float, background: T
         "training": {
             "batch": int(np.clip(IN_BATCH // budget, *BATCH)),
             "validate_images": 24,
-            "background_repeats": 0 if sure else 1,
+            "background_repeats": 0,  # the time has no room for it
         },
     }
     kinds = f", of two kinds, {found.kinds[0]:.0f} and {found.kinds[1]:.0f}" if found.kinds else ""
