@@ -27,6 +27,7 @@ ALLOWED = {
     "models": BASE | {"config", "scene", "ops", "nn"},
     "recipes": {"config", "errors", "models", "ops"},
     "training": BASE | {"config", "scene", "models", "recipes", "data", "evaluation", "reports"},
+    "auto": BASE | {"config", "scene", "models", "recipes", "training", "data", "evaluation", "reports"},
     "evaluation": BASE | {"scene"},
     "reports": BASE | {"scene", "evaluation"},
     "measuring": BASE | {"scene", "data", "models", "evaluation"},

@@ -77,9 +77,16 @@ def train(
 ) -> dict[str, Any]:
     """Train a model on a data set, as `objectspace train` does; the weights are then in `out`/model, for `load`.
 
-    `recipe` is a recipe's name, a .toml file or a recipe in memory; `changes` are like `training.seed=3`. Gives the
-    summary, which is also in `out`/summary.json: `ended` says how it went, `failed_starts` what went wrong before.
+    `recipe` is a recipe's name, a .toml file or a recipe in memory, or "auto": then `data` may be a folder of pictures,
+    everything is chosen by looking at them, and the summary has a `verdict`; `restarts` are not for it. `changes` are
+    like `training.seed=3`. Gives the summary, which is also in `out`/summary.json: `ended` says how it went,
+    `failed_starts` what went wrong before.
     """
+    if recipe == "auto":
+        from objectspace.auto.run import AutoOptions
+        from objectspace.auto.run import train as train_auto
+
+        return train_auto(AutoOptions(Path(data), Path(out), minutes, tuple(changes), resume), print)
     from objectspace.training.run import RunOptions
     from objectspace.training.run import train as run_training
 

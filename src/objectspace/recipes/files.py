@@ -61,6 +61,11 @@ def load(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Recipe:
         elif key in JOINED:
             message = f"{key} is now a part of {JOINED[key]}, a schedule of its weight; the old name is still read"
             warnings.warn(message, RenamedKeyWarning, 2)
+    return overridden(content, path, overrides)
+
+
+def overridden(content: Table, path: str, overrides: Sequence[str]) -> Recipe:
+    """The recipe of a table of values, with overrides; `path` says in errors where the table is from."""
     recipe = build(content, path)
     if not overrides:
         return recipe

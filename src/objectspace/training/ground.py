@@ -47,13 +47,18 @@ def ground_share(unexplained: NDArray[np.bool_], images: NDArray[np.float32]) ->
     Maps (n, H, W) and images (n, H, W, 3) in [0, 1]. Touching objects are taken apart first: many of them side by side
     are as long as a wall.
     """
-    ground = sum(
-        region.area
-        for left, image in zip(unexplained, images, strict=True)
-        for region in find_regions(left, image)
-        if _is_ground(region, left.shape)
-    )
+    ground = sum(int(ground_pixels(left, image).sum()) for left, image in zip(unexplained, images, strict=True))
     return ground / unexplained.size
+
+
+def ground_pixels(unexplained: NDArray[np.bool_], image: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Those of one image's unexplained pixels (H, W) that are ground; see `ground_share`."""
+    ground = np.zeros_like(unexplained)
+    for region in find_regions(unexplained, image):
+        if _is_ground(region, unexplained.shape):
+            x0, y0, x1, y1 = region.box
+            ground[y0:y1, x0:x1] |= region.mask
+    return ground
 
 
 def _is_ground(region: Region, image: tuple[int, ...]) -> bool:

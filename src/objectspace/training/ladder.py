@@ -7,6 +7,7 @@ goes on does not climb again.
 """
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from objectspace.recipes.recipe import Recipe
 from objectspace.training.directory import writing
 from objectspace.training.display import Display, Say
 from objectspace.training.log import MetricsLog
-from objectspace.training.rungs import Result, attempt, rungs, with_background
+from objectspace.training.rungs import Result, Rung, attempt, rungs, with_background
 
 FILE = "ladder.json"
 WORTH = 0.15  # nats a pixel that a stronger background must gain: one pixel in forty, from unknown to explained
@@ -30,11 +31,20 @@ CPU = torch.device("cpu")
 
 
 def climb(
-    recipe: Recipe, train_set: Dataset, held_out: Dataset, say: Say, seed: int, device: torch.device = CPU
+    recipe: Recipe,
+    train_set: Dataset,
+    held_out: Dataset,
+    say: Say,
+    seed: int,
+    device: torch.device = CPU,
+    ladder: Sequence[Rung] = (),
 ) -> tuple[Recipe, list[Result]]:
-    """The recipe with the background that was chosen, and all rungs that were tried, weakest first."""
+    """The recipe with the background that was chosen, and all rungs that were tried, weakest first.
+
+    The `ladder` is all of them, unless some are named.
+    """
     assert isinstance(recipe.model, SpaceConfig)
-    ladder = rungs(recipe.model.background, len(train_set))
+    ladder = ladder or rungs(recipe.model.background, len(train_set))
     steps = recipe.training.ladder
     say(f"the ladder of backgrounds: up to {len(ladder)}, weakest first, {steps} steps each")
     results: list[Result] = []
@@ -93,14 +103,27 @@ def settle(
     before = with_chosen_background(run, recipe)
     if before is not None:
         return before
+    return climbed(run, recipe, train_set, held_out, say, device)[0]
+
+
+def climbed(
+    run: Path,
+    recipe: Recipe,
+    train_set: Dataset,
+    held_out: Dataset,
+    say: Say,
+    device: torch.device = CPU,
+    ladder: Sequence[Rung] = (),
+) -> tuple[Recipe, list[Result]]:
+    """As `climb`, and kept in a run's ladder.json."""
     begun = time.monotonic()
-    settled, results = climb(recipe, train_set, held_out, say, recipe.training.seed, device)
+    settled, results = climb(recipe, train_set, held_out, say, recipe.training.seed, device, ladder)
     with writing(run):
         with MetricsLog(run, 0) as log:
             for result in results:
                 log.write(0, {f"ladder_{name}": value for name, value in _measures(result).items()})
         write_json(run / FILE, _record(results, round(time.monotonic() - begun, 1)))
-    return settled
+    return settled, results
 
 
 def with_chosen_background(run: Path, recipe: Recipe) -> Recipe | None:

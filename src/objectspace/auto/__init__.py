@@ -1,0 +1,1 @@
+"""Pictures in, objects out, nothing to choose: what `objectspace train auto` looks at, chooses, trains and judges."""
