@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
-from objectspace.compare import latency
+from objectspace.compare import convergence, latency
 from objectspace.compare.candidates import Candidate
 from objectspace.compare.convergence import Curve, Run, Trial, Validation
 from objectspace.data.generate import generate
@@ -18,9 +16,10 @@ from objectspace.paper.findings import read_findings
 from objectspace.paper.items import by_name
 from objectspace.paper.pages import write_pages
 from objectspace.paper.place import Place
+from objectspace.paper.trainings import Say
 from objectspace.paper.verdicts import HOLDS, PART, UNTESTED
 
-SECONDS = {"space": 1.0, "spair": 20.0, "genesis": 5.0, "iodine": 50.0}  # a step at 4 x 4
+SECONDS = {"space": 1.0, "spair": 20.0, "genesis": 5.0, "iodine": 50.0}  # a step at 8 x 8
 ERRORS = {"space": (90, 10, 10), "spair": (90, 50, 10), "genesis": (90, 70, 60), "iodine": (90, 80, 80)}
 
 
@@ -63,7 +62,7 @@ def test_the_latency_is_measured_once_and_its_lines_are_those_that_verdicts_read
 def test_the_convergence_is_raced_once_and_judged(tmp_path: Path, monkeypatch) -> None:
     raced: list[str] = []
 
-    def race(runs: Sequence[Run], trial: Trial, say: compared.Say) -> list[Curve]:
+    def race(runs: Sequence[Run], trial: Trial, say: Say) -> list[Curve]:
         raced.extend(run.name for run in runs)
         assert (trial.minutes, trial.turns, len(trial.images)) == (2.0, compared.SLICES, 1)
         return [
@@ -78,7 +77,7 @@ def test_the_convergence_is_raced_once_and_judged(tmp_path: Path, monkeypatch) -
     place = Place(tmp_path)
     streams = [Stream("train", 1), Stream("val", 1)]
     generate(SpritesSource(height=32, width=32), place.data("rooms-small"), streams, workers=1)
-    monkeypatch.setattr(compared.races, "race", race)
+    monkeypatch.setattr(convergence, "race", race)
     found = compared.convergence(place, 2.0, lambda _: None)
     assert len(raced) == compared.RACES
     assert "spair-grid16-seed0" in raced
@@ -89,5 +88,5 @@ def test_the_convergence_is_raced_once_and_judged(tmp_path: Path, monkeypatch) -
     assert "256+5" in page
     assert "out of memory" in page
     assert "data:image/png" in page
-    monkeypatch.setattr(compared.races, "race", nobody)
+    monkeypatch.setattr(convergence, "race", nobody)
     assert compared.convergence(place, 2.0, lambda _: None) == found
