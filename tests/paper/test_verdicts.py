@@ -51,7 +51,7 @@ def test_what_is_not_there_is_not_tested_and_named() -> None:
     assert untested("nobody asked")(lost).because == "nobody asked"
 
 
-def test_a_sentence_of_several_parts() -> None:
+def test_a_claim_of_several_parts() -> None:
     good, bad, open_ = (reaches("m", name, "m", 0.5, 0.4) for name in "ABC")
     known = findings(A=1.0, B=0.0)
     assert both(good, good)(known).said == HOLDS

@@ -14,6 +14,7 @@ from objectspace.paper.findings import Finding, read_finding, write_finding
 from objectspace.paper.measure import command_line, machine_here, today
 from objectspace.paper.place import Place
 from objectspace.paper.trainings import Say
+from objectspace.reports.page.markup import plural
 
 KINDS = ("space", "spair", "genesis", "iodine")
 COMPONENTS, SIZE, FEW = 5, 128, 20
@@ -27,7 +28,12 @@ RACES = len(KINDS) * len(RACE_GRIDS)  # trainings of the convergence
 
 
 def latency(
-    place: Place, minutes: float | None, say: Say, size: int = SIZE, grids: Sequence[int] = STEP_GRIDS
+    place: Place,
+    minutes: float | None,
+    say: Say,
+    size: int = SIZE,
+    grids: Sequence[int] = STEP_GRIDS,
+    batch: int = BATCH,
 ) -> Finding:
     """Seconds and memory of a gradient step of each model at each capacity."""
     path = place.measurements / "latency.json"
@@ -35,8 +41,9 @@ def latency(
         return read_finding(path)
     begun = time.monotonic()
     longest = LONGEST if minutes is None else min(LONGEST, LONGEST * minutes / USUAL)
-    settings = Settings(repeats=1, limit=longest, memory=int(0.8 * available_memory()))
+    settings = Settings(batch=batch, repeats=1, limit=longest, memory=int(0.8 * available_memory()))
     candidates = _lines(size, grids)
+    place.measurements.mkdir(parents=True, exist_ok=True)
     say(f"latency: {len(candidates)} points, no step longer than {longest:.0f} s")
     with Progress("measuring steps", len(candidates)) as progress:
         log = place.measurements / "latency.jsonl"
@@ -48,7 +55,7 @@ def latency(
         what="latency",
         command=command_line(),
         seconds=round(time.monotonic() - begun, 1),
-        measured_on=f"random images of {size} x {size}, {settings.batch} a step, {settings.threads} threads",
+        measured_on=f"random images of {size} x {size}, {settings.batch} a step, {plural(settings.threads, 'thread')}",
         numbers={"points": [asdict(point) for point in points], "memory": settings.memory, "limit": longest},
         machine=machine_here(),
         date=today(),
@@ -57,7 +64,14 @@ def latency(
     return finding
 
 
-def convergence(place: Place, minutes: float | None, say: Say) -> Finding:
+def convergence(
+    place: Place,
+    minutes: float | None,
+    say: Say,
+    size: int = SIZE,
+    grids: Sequence[int] = RACE_GRIDS,
+    slices: int = SLICES,
+) -> Finding:
     """Squared error on held-out images against time, for each model and capacity; `minutes` are of each training."""
     each = minutes or 20.0
     path = place.measurements / "convergence.json"
@@ -65,8 +79,8 @@ def convergence(place: Place, minutes: float | None, say: Say) -> Finding:
         return read_finding(path)
     data = place.data(RACE_DATA + ("-full" if place.full else ""))
     begun, out = time.monotonic(), place.out / "convergence"
-    trial = races.Trial(data, races.held_out(data, SIZE), each, SLICES, HELD_OUT)
-    candidates = [candidate(kind, SIZE, grid, COMPONENTS, MOST) for grid in RACE_GRIDS for kind in KINDS]
+    trial = races.Trial(data, races.held_out(data, size), each, slices, HELD_OUT)
+    candidates = [candidate(kind, size, grid, COMPONENTS, MOST) for grid in grids for kind in KINDS]
     runs = [races.Run(who, races.recipe_for(who, BATCH, 0), out) for who in candidates]
     say(f"convergence: {len(runs)} trainings of {each:.1f} minutes each")
     curves = races.race(runs, trial, say)

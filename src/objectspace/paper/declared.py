@@ -24,10 +24,10 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, and the rule by which measurements judge it."""
+    """What the paper says, in our words, and the rule by which measurements judge it."""
 
-    quote: str
-    where: str  # in the paper
+    says: str  # a sentence, true to the paper's
+    where: str  # the paper says it
     asked: str  # what is looked at here, in words
     rule: Callable[[Findings], Verdict]
 

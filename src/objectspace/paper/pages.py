@@ -45,7 +45,7 @@ def page(shown: Shown) -> str:
         {
             "kind": KINDS[each.verdict.said],
             "said": each.verdict.said,
-            "quote": each.claim.quote,
+            "says": each.claim.says,
             "where": each.claim.where,
             "asked": each.claim.asked,
             "reasons": each.verdict.reasons,
@@ -83,7 +83,8 @@ def markdown(shown: Sequence[Shown], pictures: Path | None, prefix: str = "paper
         "# The paper, item by item",
         "",
         f"{PAPER}: tables, figures and claims as they come out here, by `objectspace paper run ITEM --out DIR`.",
-        "The marks by which the paper's sentences are judged are ours, and are printed beside each.",
+        "What the paper says stands here in our words, with the section that says it; the marks by which it is judged "
+        "are ours, too, and are printed beside it.",
         "",
         f"All together: {count(said)}.",
         "",
@@ -110,14 +111,14 @@ def markdown(shown: Sequence[Shown], pictures: Path | None, prefix: str = "paper
 def _verdicts(shown: Shown) -> Table:
     rows = tuple(
         (
-            f"*{each.claim.quote}* ({each.claim.where})",
+            f"{each.claim.says} ({each.claim.where})",
             f"**{each.verdict.said}**",
             each.claim.asked,
             "; ".join(each.verdict.reasons),
         )
         for each in shown.judged
     )
-    return Table("", ("the paper", "here", "looked at", "number"), rows)
+    return Table("", ("what the paper says, in our words", "here", "looked at", "number"), rows)
 
 
 def _page(**values: object) -> str:

@@ -152,12 +152,13 @@ def _latency(finding: Finding) -> Table:
     rows = []
     for point in finding.numbers["points"]:
         seconds, peak = point["seconds"], point["peak"]
+        ended = f"{point['status']}: {point['message']}" if point.get("message") else point["status"]
         foreseen = "" if point["estimate"] is None or seconds else f"about {point['estimate']:.0f} s"
         rows.append(
             (
                 point["model"],
                 str(point["shown_capacity"]),
-                f"{seconds:.2f} s" if seconds else point["status"],
+                f"{seconds:.2f} s" if seconds else ended,
                 foreseen,
                 f"{peak / 1e9:.1f} GB" if peak else "",
             )

@@ -1,4 +1,4 @@
-"""Verdicts on the paper's sentences, and the rules that most of them share.
+"""Verdicts on the paper's claims, and the rules that most of them share.
 
 A rule asks `Findings` for numbers and says which they are. What was not measured is not tested; what was measured on
 trainings that were cut off is not tested either, but shown; runs that failed are named.
@@ -86,7 +86,7 @@ def close(name: str, key: str, one: str, other: str, near: float, far: float, le
 
 
 def both(*rules: Rule) -> Rule:
-    """A sentence with several parts: it holds if all do; a part that is not tested leaves it in part at the most."""
+    """A claim of several parts: it holds if all do; a part that is not tested leaves it in part at the most."""
 
     def rule(findings: Findings) -> Verdict:
         found = [each(findings) for each in rules]
@@ -103,12 +103,12 @@ def both(*rules: Rule) -> Rule:
 
 
 def untested(why: str) -> Rule:
-    """A sentence that nothing here measures."""
+    """A claim that nothing here measures."""
     return lambda findings: Verdict(UNTESTED, why)
 
 
 def by_construction(why: str) -> Rule:
-    """A sentence about how a model is made, which needs no measurement."""
+    """A claim about how a model is made, which needs no measurement."""
     return lambda findings: Verdict(HOLDS, f"by construction: {why}")
 
 

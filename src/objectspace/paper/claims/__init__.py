@@ -1,4 +1,4 @@
-"""The paper's sentences that make a claim, word for word, and how each is judged here.
+"""What the paper claims, in our words, each with the section that says it, and how it is judged here.
 
 What "similar" or "accurately" means is ours: the marks are printed beside every verdict. AP and counts are by the
 published rule where the paper's own numbers are; recalls and masks are by our rule.

@@ -6,30 +6,28 @@ from objectspace.paper.verdicts import both, differs, reaches, untested
 
 ATARI = (
     Claim(
-        "In Atari, both IODINE and GENESIS fail to capture the foreground properly or try to encode all objects in a "
-        "single component.",
+        "On Atari, IODINE and GENESIS either do not get the foreground right or try to put all objects into one "
+        "component.",
         QUALITATIVE,
         "F1 at IoU 0.5 of at most 0.3 in each game",
         both(*(reaches("F1", f"{kind} on {game}", "f1", 0.3, 0.5) for kind in ("IODINE", "GENESIS") for game in GAMES)),
     ),
     Claim(
-        "Notably, in River Raid where the background is constantly changing, SPACE is able to perfectly "
-        "segment the blue "
-        "river while accurately detecting all foreground objects",
+        "In River Raid, whose background changes all the time, SPACE cuts out the blue river perfectly and finds all "
+        "foreground objects accurately.",
         QUALITATIVE,
         "recall at IoU 0.5 of 0.9 (there is no truth about the river)",
         reaches("recall", "SPACE on riverraid", "recall", 0.9, 0.75),
     ),
     Claim(
-        "while SPAIR often cannot properly separate foreground and background.",
+        "In River Raid SPAIR often cannot tell foreground and background apart properly.",
         QUALITATIVE,
         "in River Raid SPAIR's F1 is at least 0.1 below SPACE's",
         differs("F1", "f1", "SPACE on riverraid", "SPAIR on riverraid", 0.1, 0.02),
     ),
     Claim(
-        "These two properties are illustrated well in Space Invaders, where it is able to detect the small "
-        "aliens, but it "
-        "detects the long piece of background ground on the bottom of the image as foreground objects.",
+        "Space Invaders shows both limits of training on patches: SPAIR-P finds the small aliens, but takes the long "
+        "strip of ground at the bottom for foreground objects.",
         QUALITATIVE,
         "SPAIR-P: recall of aliens of 0.8, and a precision of at most 0.8, since the ground is no true object",
         both(
@@ -38,10 +36,8 @@ ATARI = (
         ),
     ),
     Claim(
-        "We believe this is because the objects in Atari games are smaller, less regular and lack the obvious latent "
-        "factors like color and shape as in the 3D dataset, and thus detection-based approaches are more "
-        "appropriate in "
-        "this case.",
+        "Models that detect suit Atari better, as the authors believe, since its objects are smaller and less "
+        "regular, and have no such plain factors as the colours and shapes of the rooms' objects.",
         QUALITATIVE,
         "F1 of SPACE and SPAIR at least 0.3 above that of IODINE and GENESIS in each game",
         both(
@@ -54,8 +50,8 @@ ATARI = (
         ),
     ),
     Claim(
-        "We show through experiments on Atari and 3D-Rooms that SPACE achieves the above properties consistently in "
-        "comparison to SPAIR, IODINE, and GENESIS.",
+        "On Atari and in 3D rooms alike SPACE consistently has these properties (factors for objects, a divided "
+        "background, room for many objects), when set beside SPAIR, IODINE and GENESIS.",
         "Abstract",
         "SPACE's F1 is at least that of each of the others in each game and on both sets of rooms",
         both(
@@ -67,7 +63,7 @@ ATARI = (
         ),
     ),
     Claim(
-        "For Atari games, we find it beneficial to set α to be fixed for the first several thousand steps",
+        "On Atari it helps to hold α fixed at first, for several thousand steps.",
         "D.2 Training regime",
         "laptop recipes have no fixed alpha: the unknown stands in its place",
         untested("no run here compares the two"),
@@ -76,9 +72,8 @@ ATARI = (
 
 JOINT10 = (
     Claim(
-        "We see that even in this setting, SPACE is able to correctly detect foreground objects and cleanly "
-        "segment the "
-        "background.",
+        "Trained on ten games at once, SPACE still detects foreground objects correctly and divides the background "
+        "cleanly.",
         QUALITATIVE,
         "F1 at IoU 0.5, mean over ten games, of 0.8 (there is no truth about the background)",
         reaches("F1, mean of games", "SPACE on joint10", "group_means/f1", 0.8, 0.5),
@@ -87,9 +82,8 @@ JOINT10 = (
 
 STILL = (
     Claim(
-        "Some objects, such as the red shields in Space Invaders and the key in Montezuma's Revenge [...] are "
-        "static but "
-        "important to detect as foreground objects. We found that SPACE tends to detect these as foreground objects",
+        "Some things stand still but matter as objects: SPACE tends to detect the red shields of Space Invaders and "
+        "the key of Montezuma's Revenge as foreground.",
         QUALITATIVE,
         "SPACE's recall of shields and of the key of 0.8",
         both(
@@ -98,7 +92,7 @@ STILL = (
         ),
     ),
     Claim(
-        "while SPAIR considers it background.",
+        "SPAIR takes the same things for background.",
         QUALITATIVE,
         "SPAIR's recall of shields and of the key of at most 0.2",
         both(
@@ -107,16 +101,14 @@ STILL = (
         ),
     ),
     Claim(
-        "Similar behavior is observed in Atlantis [...], where SPACE tends to detect some foreground objects "
-        "from the middle "
-        "base that is above the water.",
+        "In Atlantis, too, some things in the middle base, above the water, tend to be foreground objects for SPACE.",
         QUALITATIVE,
         "in Atlantis, a recall of the bazaar (BridgedBazaar, in the middle) of 0.5",
         reaches("recall", "SPACE on joint10", "groups/Atlantis/recall_by_category/BridgedBazaar", 0.5, 0.1),
     ),
     Claim(
-        "One reason for this behavior is because we limit the capacity of the background module by using a spatial "
-        "broadcast decoder which is much weaker when compared to other decoders like sub-pixel convolutional nets.",
+        "One reason is that a spatial broadcast decoder, much weaker than others such as sub-pixel convolutional "
+        "nets, limits what the background can hold.",
         QUALITATIVE,
         "would need SPACE with a strong decoder on the same games",
         untested("no run here compares the two (model.background.strong_decoder)"),
@@ -125,9 +117,8 @@ STILL = (
 
 MONTEZUMA = (
     Claim(
-        "Some objects, such as [...] the key in Montezuma's Revenge [...] are static but important to detect "
-        "as foreground "
-        "objects. We found that SPACE tends to detect these as foreground objects while SPAIR considers it background.",
+        "The key in Montezuma's Revenge does not move but matters as an object: SPACE tends to detect it as "
+        "foreground, and SPAIR takes it for background.",
         QUALITATIVE,
         "recall of the key: SPACE at least 0.5 above SPAIR",
         differs("recall of the key", "recall_by_category/Key", "SPACE on montezuma", "SPAIR on montezuma", 0.5, 0.1),

@@ -6,8 +6,8 @@ from objectspace.paper.verdicts import both, close, differs, reaches, untested
 
 ROOMS = (
     Claim(
-        "In both 3D-Room, SPACE is able to accurately detect almost all objects despite the large variations in object "
-        "positions, colors, and shapes, while producing a clean segmentation of the background walls, ground, and sky.",
+        "In small and large rooms SPACE finds almost all objects accurately, however much they differ in place, "
+        "colour and shape, and divides walls, ground and sky cleanly.",
         QUALITATIVE,
         "recall at IoU 0.5 of 0.9, and mIoU of floor, wall and sky of 0.9",
         both(
@@ -19,7 +19,7 @@ ROOMS = (
         ),
     ),
     Claim(
-        "SPAIR is able to detect tight bounding boxes in both 3D-Rooms and the two Atari games.",
+        "SPAIR finds tight boxes in small and large rooms and in the two Atari games.",
         QUALITATIVE,
         "AP@[0.5:0.95] of 0.4 by the published rule, rooms and two games",
         both(
@@ -30,8 +30,8 @@ ROOMS = (
         ),
     ),
     Claim(
-        "This is in contrast to the SPAIR model, while being able to provide similar foreground detection quality, "
-        "encodes the whole background into a single component, which makes the representation less disentangled.",
+        "SPAIR detects foreground objects about as well as SPACE, but puts the whole background into one component, "
+        "so that what it represents is less disentangled.",
         QUALITATIVE,
         "AP@0.5 within 0.02; the single component is how the model is made",
         both(
@@ -46,8 +46,8 @@ ROOMS = (
         ),
     ),
     Claim(
-        "SPAIR-P, however, often fails to detect the foreground objects in proper bounding boxes, frequently uses "
-        "multiple bounding boxes for one object and redundantly detects parts of the background as foreground objects.",
+        "SPAIR-P often fails to put proper boxes around foreground objects, frequently gives an "
+        "object several boxes, and also takes parts of the background for objects.",
         QUALITATIVE,
         "on small rooms, AP@0.5 at least 0.1 below SPAIR's, and precision of at most 0.7",
         both(
@@ -56,21 +56,20 @@ ROOMS = (
         ),
     ),
     Claim(
-        "In the 3D-Room environment, IODINE is able to segment the objects and the background into separate "
-        "components.",
+        "In 3D rooms IODINE puts objects and background into separate components.",
         QUALITATIVE,
         "ARI over all pixels of 0.7",
         both(*(reaches("ARI", f"IODINE on {data}", "ari", 0.7, 0.4) for data in (SMALL, LARGE))),
     ),
     Claim(
-        "However, it occasionally does not properly decompose objects (in the Large 3D-room results, the orange sphere "
-        "on the right is not reconstructed) and may generate blurry objects.",
+        "Now and then IODINE does not take objects apart properly (in a large room an orange ball on the right is "
+        "missing), and its objects may be blurry.",
         QUALITATIVE,
         "IODINE's recall on large rooms is at most 0.95",
         reaches("recall", f"IODINE on {LARGE}", "recall", 0.95, 0.99),
     ),
     Claim(
-        "GENESIS is able to segment the background walls, floor, and sky into multiple components.",
+        "GENESIS divides what lies behind, walls, floor and sky, into several components.",
         QUALITATIVE,
         "mIoU of floor, wall and sky of 0.7",
         both(
@@ -81,8 +80,8 @@ ROOMS = (
         ),
     ),
     Claim(
-        "It is able to capture blurry foreground objects in the Small 3D-Room, but is not able to cleanly capture "
-        "foreground objects with the larger number of objects in the Large 3D-Room.",
+        "GENESIS captures blurry objects in small rooms, but in large ones, where there are more, it does not capture "
+        "them cleanly.",
         QUALITATIVE,
         "GENESIS' recall is at least 0.5 on small rooms, and at most 0.5 on large ones",
         both(
@@ -91,8 +90,8 @@ ROOMS = (
         ),
     ),
     Claim(
-        "SPACE can explicitly provide factorized object representations for foreground objects while also decomposing "
-        "background segments of complex morphology. Previous models are good at either of these, but not both.",
+        "SPACE describes foreground objects by explicit factors and also divides complex backgrounds; earlier models "
+        "do one of the two well, but not both.",
         "Abstract",
         "no rival on small rooms has a recall of 0.9 and a background mIoU of 0.7, and SPACE has both",
         both(
@@ -104,7 +103,7 @@ ROOMS = (
         ),
     ),
     Claim(
-        "Besides, the detected objects in SPACE are also more intuitive than other methods.",
+        "The objects that SPACE finds agree better with intuition than those of other methods.",
         "5 Conclusion",
         "a judgement of people",
         untested("nobody was asked; look at the pictures"),
