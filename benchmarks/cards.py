@@ -4,7 +4,8 @@ python -m benchmarks.cards MODEL --data TEST [--moving]
 python -m benchmarks.cards MODEL --seen TRAIN
 
 The second has the weights note what the images they were trained on are like, how many objects they have and how these
-look, for `objectspace sample`; the card says which command makes these images (`objectspace models`).
+look, for `objectspace sample`, and their card how much of these images nobody explains, by which `decompose` knows
+images that are unlike them; the card says which command makes these images (`objectspace models`).
 
 Weights stay as they are. A card otherwise keeps the figures of the day its weights were packed, and whatever changes
 `decompose` makes them untrue. `python -m benchmarks.tables` then writes the tables anew.
@@ -12,13 +13,14 @@ Weights stay as they are. A card otherwise keeps the figures of the day its weig
 
 import argparse
 import sys
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
 from objectspace.data.dataset import Dataset
 from objectspace.errors import UserError
 from objectspace.io.files import write_atomically
-from objectspace.measuring import measure_model
+from objectspace.measuring import measure_model, unexplained_in_training
 from objectspace.models import from_pretrained
 from objectspace.models.card import CARD, read_card
 from objectspace.models.pretrained import write_seen
@@ -37,10 +39,13 @@ def measure_again(folder: Path, data: Path, split: str, moving: bool) -> None:
 def add_seen(folder: Path, data: Path) -> None:
     """Write into the config of the model in a folder what its training images are like."""
     card, model = read_card(folder), from_pretrained(folder)
-    note_seen(model, Dataset(data, "train", model.config.image_size, model.config.channels), card.seed)
+    images = Dataset(data, "train", model.config.image_size, model.config.channels, view=model.config.view)
+    note_seen(model, images, card.seed)
     if model.seen is None:
         raise UserError(f"{folder.name} finds no object in training images of {data}: are they what it was trained on?")
     write_seen(folder, model.seen)
+    card = replace(card, unexplained=unexplained_in_training(model, images))
+    write_atomically(folder / CARD, card.to_json().encode())
     expected = sum(number * share for number, share in enumerate(model.seen.counts))
     print(f"{folder.name}: {expected:.1f} objects an image, {len(model.seen.weights)} kinds of looks")
 

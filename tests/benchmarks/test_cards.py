@@ -13,7 +13,7 @@ from objectspace.data.sprites import SpritesSource
 from objectspace.data.streams import Stream
 from objectspace.errors import UserError
 from objectspace.models import create, from_pretrained
-from objectspace.models.card import CARD, Card, read_card
+from objectspace.models.card import CARD, Card, Unexplained, read_card
 from objectspace.scene import Object, Scene
 from oracle.small import small_config
 
@@ -78,9 +78,11 @@ def test_weights_of_before_note_what_their_training_images_are_like(
     with pytest.raises(UserError, match="finds no object"):
         cards.add_seen(folder, sprites)
     box = (0.0, 0.0, 8.0, 8.0)
-    found[:] = [Scene(32, 32, (Object(box, box, what=np.ones(3, np.float32)),))]
+    half = np.arange(32 * 32).reshape(32, 32) % 2 == 0
+    found[:] = [Scene(32, 32, (Object(box, box, what=np.ones(3, np.float32)),), unexplained=half)]
     cards.add_seen(folder, sprites)
     seen = from_pretrained(folder).seen
     assert seen is not None
     assert (seen.counts, seen.means) == ((0.0, 1.0), ((1.0, 1.0, 1.0),))
+    assert read_card(folder).unexplained == Unexplained(images=1, median=0.5, most=0.5)
     assert (folder / "model.safetensors").read_bytes() == weights

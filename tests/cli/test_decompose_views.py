@@ -71,9 +71,11 @@ def test_images_unlike_the_training_images_are_named(run, photo, monkeypatch):
 def test_a_stretch_is_applied_at_full_depth_and_shown_on_the_page(run, model_folder, photo, tmp_path):
     model, view = load(model_folder).seeing(View(stretch="each")), View(stretch="each")
     model.save_pretrained("stretching")
-    dark = photo[..., 0].astype(np.uint16) // 2 + 300
+    dark = photo[..., 0].astype(np.uint16) * 8 + 300
     Image.fromarray(dark).save("dark.png")
     run("decompose", "dark.png", "--model", "stretching", "--out", "out", "--crops")
+    _, said = run("decompose", "dark.png", "--model", model_folder, "--out", "plain")
+    assert "no image is brighter than" in said
     bright = stretched(np.repeat(dark[..., None], 3, axis=2), view)
     assert bright.std() > 50
     expected = load(model_folder).decompose(bright)[0]

@@ -44,7 +44,7 @@ SHORT = 0.004  # minutes
 def steady_clock(monkeypatch) -> None:
     """Time passes as steps are taken, 0.01 s at each look at the clock, so that a busy machine changes nothing."""
     ticks = itertools.count()
-    clock = SimpleNamespace(monotonic=lambda: 0.01 * next(ticks))
+    clock = SimpleNamespace(monotonic=lambda: 0.01 * next(ticks), process_time=lambda: 0.0)
     for module in (loop, run):
         monkeypatch.setattr(module, "time", clock)
 

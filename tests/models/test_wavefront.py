@@ -11,7 +11,7 @@ from objectspace.config import Stage
 from objectspace.models import create
 from objectspace.models.parts.sequence import fronts, visited
 from objectspace.models.spair import SequentialConfig, SequentialModel
-from oracle.small import named
+from oracle.small import named, random_images
 from oracle.small_spair import sequential_model, small_spair, small_spair_p
 
 STAGE = Stage(presence_prior=0.1, scale_prior_mean=-1.0, temperature=1.3, boundary_weight=0.7)
@@ -43,17 +43,17 @@ def assert_same(
         model(images, stage, sample=sample, generator=generator)
         for model, generator in zip((slow, fast), generators, strict=True)
     )
-    torch.testing.assert_close(other.loss, one.loss, rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(other.reconstruction, one.reconstruction, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(other.loss, one.loss, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(other.reconstruction, one.reconstruction, rtol=1e-9, atol=1e-9)
     for name in ("presence_logits", "presence", "where"):
         expected = getattr(one.foreground.cells, name)
-        torch.testing.assert_close(getattr(other.foreground.cells, name), expected, rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(other.foreground.objects.what, one.foreground.objects.what, rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(getattr(other.foreground.cells, name), expected, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(other.foreground.objects.what, one.foreground.objects.what, rtol=1e-9, atol=1e-9)
     assert torch.equal(generators[0].get_state(), generators[1].get_state()), "as much was drawn"
     for output in (one, other):
         output.loss.mean().backward()
     for (name, left), right in zip(slow.named_parameters(), fast.parameters(), strict=True):
-        torch.testing.assert_close(right.grad, left.grad, rtol=1e-8, atol=1e-8, msg=named(name))
+        torch.testing.assert_close(right.grad, left.grad, rtol=1e-7, atol=1e-7, msg=named(name))
 
 
 @pytest.mark.parametrize("sample", [True, False])
@@ -64,17 +64,17 @@ def test_values_and_gradients_are_those_of_the_sequence(
 ) -> None:
     size = (16 * grid[0], 16 * grid[1])
     slow, fast = in_both_orders(small_spair(size, grid, {"budget": 3}, neighbourhood=neighbourhood))
-    assert_same(slow, fast, torch.rand(2, 3, *size, dtype=torch.float64), sample=sample)
+    assert_same(slow, fast, random_images(2, size, 5), sample=sample)
 
 
 def test_what_a_plan_teaches_is_the_same_and_no_cell_of_a_front_gives_way() -> None:
     slow, fast = in_both_orders(small_spair((48, 80), (3, 5), {"presence_threshold": 0.4, "give_way": 0.1}))
-    assert_same(slow, fast, torch.rand(2, 3, 48, 80, dtype=torch.float64), EVIDENCE)
+    assert_same(slow, fast, random_images(2, (48, 80), 5), EVIDENCE)
 
 
 def test_patches_are_the_same_too() -> None:
     slow, fast = in_both_orders(small_spair_p((64, 64), (8, 8)))
-    assert_same(slow.train(), fast.train(), torch.rand(2, 3, 64, 64, dtype=torch.float64))
+    assert_same(slow.train(), fast.train(), random_images(2, (64, 64), 5))
 
 
 @pytest.mark.parametrize("neighbourhood", [1, 2, 3])

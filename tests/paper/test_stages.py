@@ -72,7 +72,7 @@ def test_what_is_interrupted_at_any_stage_is_continued(run, tmp_path, monkeypatc
 
 @pytest.mark.slow
 def test_a_training_that_is_cut_off_is_said_to_be_and_goes_on(run, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(trainings, "seconds_a_step", lambda recipe: 60.0)
+    monkeypatch.setattr(trainings, "seconds_a_step", lambda recipe, data: 60.0)
     said = run(tmp_path, minutes=1e-5)
     assert any("will be cut off" in line for line in said)
     before = read_findings(tmp_path / "measurements").of("SPACE on tiny-sprites")[0]

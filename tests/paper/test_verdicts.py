@@ -39,6 +39,7 @@ def test_differences_and_likeness_of_two_models() -> None:
     assert close("AP", "m", "A", "B", 0.02, 0.05)(far).said == FAILS
     assert differs("AP", "m", "A", "B", 0.05, 0.01)(far).said == HOLDS
     assert differs("AP", "m", "B", "A", 0.05, 0.01)(far).said == FAILS
+    assert close("AP", "m", "A", "B", 0.02, 0.05, least=0.895)(near).said == UNTESTED
     assert "+0.100" in differs("AP", "m", "A", "B", 0.05, 0.01)(far).because
 
 
@@ -70,10 +71,15 @@ def test_means_are_of_the_seeds_that_did_not_fail_and_say_so() -> None:
     assert "seed 3 failed: collapsed" in reaches("m", "A", "m", 0.5, 0.4)(Findings(runs)).because
 
 
-def test_a_run_that_was_cut_off_is_never_beside_a_finished_one_without_a_word() -> None:
+def test_a_run_that_was_cut_off_is_nothing_to_judge_by() -> None:
     cut = finding("A", numbers={"m": 0.5}, ended="out of time", steps=10, planned=100)
     verdict = close("AP", "m", "A", "B", 0.1, 0.2)(Findings([cut, finding("B", numbers={"m": 0.5})]))
+    assert verdict.said == UNTESTED
     assert "A seed 0 was cut off at step 10 of 100" in verdict.because
+    whole = finding("A", 1, numbers={"m": 0.7})
+    number = Findings([cut, whole]).number("A", "m")
+    assert number is not None
+    assert (number.value, number.cut, number.seeds) == (0.7, False, 1)
 
 
 def test_a_measure_may_lie_in_tables() -> None:

@@ -44,6 +44,11 @@ def test_shrinking_a_lot_is_said(largest: tuple[int, int], told: bool) -> None:
         assert "--tile" in said
 
 
+def test_images_that_are_all_dark_are_told() -> None:
+    assert remarks.dark(200) is None
+    assert "model.view.stretch" in str(remarks.dark(16))
+
+
 def test_nothing_found_has_a_hint_that_fits() -> None:
     assert "--tile" in remarks.nothing_found(3, False, (900, 900), (64, 64))
     assert "--threshold" in remarks.nothing_found(1, False, (64, 64), (64, 64))

@@ -50,7 +50,7 @@ class Card:
     background: str = ""  # which one the ladder of backgrounds chose, and why; empty: the recipe's own
     unexplained: Unexplained | None = None  # in training images; None: not known, or the model knows no such thing
     measured_on: str = ""
-    metrics: Mapping[str, float | None] = field(
+    metrics: Mapping[str, int | float | None] = field(
         default_factory=dict
     )  # as `objectspace evaluate` names them, of the stored weights
 

@@ -85,6 +85,7 @@ class Number:
     value: float
     deviation: float | None  # of a sample; None for one seed
     seeds: int
+    cut: bool = False  # of trainings that were cut off: nothing to judge by
     caveats: tuple[str, ...] = ()
 
 
@@ -105,16 +106,18 @@ class Findings:
     def number(self, model: str, key: str, what: str = "models") -> Number | None:
         """The mean of a measure over a model's seeds; `key` may look into tables, as in groups/Atlantis/f1.
 
-        Runs that failed do not count; seeds without the measure do not either. None where nothing is left.
+        Runs that failed do not count; seeds without the measure do not either, and trainings that were cut off only
+        where there is no other. None where nothing is left.
         """
         good = [each for each in self.of(model, what) if each.failure is None]
-        found = [(each, _inside(each.numbers, key)) for each in good]
-        values = [float(value) for _, value in found if isinstance(value, int | float)]
+        whole = [each for each in good if each.cut is None]
+        found = [_inside(each.numbers, key) for each in whole or good]
+        values = [float(value) for value in found if isinstance(value, int | float)]
         if not values:
             return None
-        caveats = [each.cut for each, _ in found if each.cut]
+        caveats = [each.cut for each in good if each.cut]
         caveats += [f"{each.model} seed {each.seed} failed: {each.failure}" for each in self.failed(model, what)]
-        return Number(mean(values), stdev(values) if len(values) > 1 else None, len(values), tuple(caveats))
+        return Number(mean(values), stdev(values) if len(values) > 1 else None, len(values), not whole, tuple(caveats))
 
     def failed(self, model: str, what: str = "models") -> list[Finding]:
         """The runs of a model that went wrong."""

@@ -102,9 +102,9 @@ def _numbers(item: Item, findings: Findings) -> Table:
         if not findings.of(model.key):
             rows.append((model.key, NOT_YET, *("" for _ in item.columns)))
             continue
-        failed = findings.failed(model.key)
-        good = len(findings.of(model.key)) - len(failed)
-        seeds = str(good) if not failed else f"{good} of {good + len(failed)}"
+        every = findings.of(model.key)
+        whole = [run for run in every if run.failure is None and not run.cut]
+        seeds = str(len(every)) if len(whole) == len(every) else f"{len(whole)} of {len(every)} finished"
         rows.append((model.key, seeds, *(_cell(value, each) for value, each in zip(values, item.columns, strict=True))))
     known = any(findings.of(model.key) for model in item.models)
     head = ("model", "seeds", *(column.title for column in item.columns))

@@ -8,11 +8,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
+
+import numpy as np
+import torch
 
 from objectspace.compare.machine import is_out_of_memory
-from objectspace.compare.steps import model_step, seconds_of
+from objectspace.compare.steps import seconds_of
+from objectspace.data.dataset import Dataset
 from objectspace.errors import UserError
 from objectspace.io.files import read_json, write_json
+from objectspace.models import create
 from objectspace.paper.findings import FINISHED, Model
 from objectspace.paper.fitting import LEAST, shortened
 from objectspace.paper.place import Place, has_weights
@@ -20,7 +26,9 @@ from objectspace.recipes import files as recipe_files
 from objectspace.recipes.recipe import Recipe
 from objectspace.training.loop import DivergedError
 from objectspace.training.run import RunOptions, train
+from objectspace.training.step import Objective
 
+PROBED = (0.1, 0.35, 0.6, 0.85)  # of a schedule
 FAILED = "failed.json"  # in a run that cannot go on, with the reason
 PATIENCE = 1.25  # how much longer than foreseen a training may take before it is cut off
 Say = Callable[[str], None]
@@ -81,7 +89,7 @@ def carry_out(training: Training, place: Place, minutes: float | None, say: Say)
         return
     run, data = place.run(training.name), place.data(training.model.data + ("-full" if training.full else ""))
     try:
-        chosen, limit = _plan(training, recipe, run, minutes, say)
+        chosen, limit = _plan(training, recipe, run, data, minutes, say)
         summary = train(chosen, RunOptions(data, run, resume=True, minutes=limit), say)
     except DivergedError as error:
         _give_up(run, str(error), say, training)
@@ -97,7 +105,7 @@ def carry_out(training: Training, place: Place, minutes: float | None, say: Say)
 
 
 def _plan(
-    training: Training, recipe: Recipe, run: Path, minutes: float | None, say: Say
+    training: Training, recipe: Recipe, run: Path, data: Path, minutes: float | None, say: Say
 ) -> tuple[Recipe, float | None]:
     """The recipe that is trained, and the minutes after which it is cut off."""
     begun = (run / "recipe.toml").exists()
@@ -108,7 +116,7 @@ def _plan(
     if begun:
         say(f"{training.name}: going on for {minutes:.1f} minutes at the most")
         return chosen, minutes
-    needed = chosen.training.steps * seconds_a_step(chosen) / 60
+    needed = chosen.training.steps * seconds_a_step(chosen, data) / 60
     factor = min(1.0, 0.9 * minutes / needed)
     if factor == 1:
         say(f"{training.name}: the whole schedule, about {needed:.0f} of {minutes:.0f} minutes")
@@ -125,12 +133,23 @@ def _plan(
     return shortened(chosen, max(factor, LEAST)), minutes * PATIENCE if factor >= LEAST else minutes
 
 
-def seconds_a_step(recipe: Recipe) -> float:
-    """How long a step takes now, measured on random images in a fresh model."""
-    step = model_step(recipe.model)
-    few = min(2, recipe.training.batch)
-    step(few)
-    return seconds_of(lambda: step(few)) * recipe.training.batch / few
+def seconds_a_step(recipe: Recipe, data: Path) -> float:
+    """How long a step takes now: a mean over the schedule, of a fresh model on images of the data."""
+    training, seed = recipe.training, recipe.training.seed
+    train_set = Dataset(data, "train", recipe.model.image_size, recipe.model.channels)
+    images = torch.from_numpy(train_set.batch(np.arange(training.batch) % len(train_set))).permute(0, 3, 1, 2)
+    model = create(recipe.model, recipe.anneal, seed).train()
+    model.start_from(images, torch.Generator().manual_seed(seed))
+    objective, motion = Objective(model, recipe.anneal), recipe.anneal.motion_prior is not None
+    hint = torch.zeros(len(images), *recipe.model.image_size) if motion else None
+
+    def step(share: float) -> None:
+        loss = objective(images / 255, int(share * training.steps), torch.Generator().manual_seed(0), hint)["loss"]
+        if loss.requires_grad:
+            torch.autograd.backward(loss.mean())
+
+    step(PROBED[-1])  # the first step of a process is slower
+    return mean(seconds_of(lambda share=share: step(share)) for share in PROBED)  # type: ignore[misc]
 
 
 def _give_up(run: Path, failure: str, say: Say, training: Training) -> None:

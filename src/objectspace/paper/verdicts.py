@@ -1,9 +1,10 @@
 """Verdicts on the paper's sentences, and the rules that most of them share.
 
 A rule asks `Findings` for numbers and says which they are. What was not measured is not tested; what was measured on
-trainings that were cut off or failed says so.
+trainings that were cut off is not tested either, but shown; runs that failed are named.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,7 @@ def reaches(name: str, model: str, key: str, good: float, fair: float, what: str
             return missing(findings, [model], key, what)
         side = "at least" if good >= fair else "at most"
         text = f"{name} of {model} {shown(number)} (asked: {side} {good:g}; in part: {fair:g})"
-        return Verdict(graded(number.value, good, fair), with_caveats(text, number))
+        return _judged(graded(number.value, good, fair), text, number)
 
     return rule
 
@@ -60,13 +61,13 @@ def differs(name: str, key: str, one: str, other: str, good: float, fair: float)
             f"{name}: {one} {shown(first)}, {other} {shown(second)}, difference {round(gain, 3) + 0.0:+.3f} "
             f"(asked: {side} {good:+g}; in part: {fair:+g})"
         )
-        return Verdict(graded(gain, good, fair), with_caveats(text, first, second))
+        return _judged(graded(gain, good, fair), text, first, second)
 
     return rule
 
 
-def close(name: str, key: str, one: str, other: str, near: float, far: float) -> Rule:
-    """Two models have the same measure, nearly."""
+def close(name: str, key: str, one: str, other: str, near: float, far: float, least: float = -math.inf) -> Rule:
+    """Two models have the same measure, nearly; below `least` that says nothing."""
 
     def rule(findings: Findings) -> Verdict:
         first, second = findings.number(one, key), findings.number(other, key)
@@ -77,7 +78,9 @@ def close(name: str, key: str, one: str, other: str, near: float, far: float) ->
             f"{name}: {one} {shown(first)}, {other} {shown(second)}, {apart:.3f} apart "
             f"(asked: at most {near:g}; in part: {far:g})"
         )
-        return Verdict(graded(apart, near, far), with_caveats(text, first, second))
+        if min(first.value, second.value) < least:
+            return Verdict(UNTESTED, f"{text}: too little learned to compare (asked: {least:g} of both)")
+        return _judged(graded(apart, near, far), text, first, second)
 
     return rule
 
@@ -130,7 +133,8 @@ def shown(number: Number, digits: int = 3) -> str:
     return f"{number.value:.{digits}f} ± {number.deviation:.{digits}f} ({number.seeds} seeds)"
 
 
-def with_caveats(text: str, *numbers: Number) -> str:
-    """The text, and what a reader must know besides."""
+def _judged(said: str, text: str, *numbers: Number) -> Verdict:
+    """A verdict with what a reader must know besides; trainings that were cut off are nothing to judge by."""
     caveats = dict.fromkeys(caveat for number in numbers for caveat in number.caveats)
-    return f"{text}. But {'; '.join(caveats)}" if caveats else text
+    cut = any(number.cut for number in numbers)
+    return Verdict(UNTESTED if cut else said, f"{text}. But {'; '.join(caveats)}" if caveats else text)

@@ -76,6 +76,7 @@ class ResultsDirectory(ABC):
             raise UserError(f"--tile is for models of cells, and a {model.config.kind} has none: leave it out")
         self._tiled = options.tile or self.view.scale > 0
         self._largest = 0, 0
+        self._brightest = 0
         if options.labels is not None:
             options.labels.check_made_with(name, self.weights)
         self._new = self._problems = 0
@@ -127,8 +128,12 @@ class ResultsDirectory(ABC):
     def _remark(self, journal: Journal, say: Callable[[str], None]) -> None:
         """Say what may have gone wrong."""
         (images, objects), size = journal.totals, self.model.config.image_size
-        note = None if self._tiled else remarks.shrunk(self._largest, size)
-        if note is not None:
+        notes = [None if self._tiled else remarks.shrunk(self._largest, size)]
+        if self._new:
+            notes.append(remarks.dark(self._brightest))
+        if self.view.stretches:
+            notes.append("note: brightness was stretched as in training (model.view)")
+        for note in filter(None, notes):
             say(note)
         for line in remarks.unlike_training(journal, self.usual):
             say(line)
@@ -173,6 +178,7 @@ class ResultsDirectory(ABC):
         """Take a batch apart, write its files, note it down; gives the next, empty batch."""
         for frame in batch.frames:
             height, width = frame.pixels.shape[:2]
+            self._brightest = max(self._brightest, int(frame.pixels.max()))
             self._largest = max(self._largest[0], height), max(self._largest[1], width)
         numbers = journal.numbers_for((frame.source.key, frame.number) for frame in batch.frames)
         wanted = self.wants_pictures(min(numbers, default=0))

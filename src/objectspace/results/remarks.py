@@ -11,6 +11,7 @@ from objectspace.models.card import Unexplained
 from objectspace.results.journal import Journal
 
 LARGE = 2  # times the model's size: beyond it a shrunk image has lost a lot
+DARK = 32  # of 255: images that are nowhere brighter are hardly images to a model
 _NAMED = 10  # images named in a list
 
 
@@ -21,6 +22,16 @@ def shrunk(largest: tuple[int, int], model: tuple[int, int]) -> str | None:
     return (
         f"note: images of up to {largest[1]} x {largest[0]} pixels were shrunk to the model's {model[1]} x {model[0]}; "
         "if their objects are small, look at them in tiles: --tile"
+    )
+
+
+def dark(brightest: int) -> str | None:
+    """What to say of images of which none is brighter than this, of 255; None: nothing."""
+    if brightest >= DARK:
+        return None
+    return (
+        f"warning: no image is brighter than {brightest} of 255, as where a camera uses 12 of 16 bits: a model "
+        "trained with model.view.stretch sees such images (objectspace data info shows their depth)"
     )
 
 

@@ -23,6 +23,7 @@ from objectspace.training.seen import note_seen, spread
 from objectspace.training.state import Start, State, restore
 from objectspace.training.step import Objective
 
+DARK = 32  # of 255: images that are nowhere brighter are hardly images to a model
 SHOWN = 2000  # training images that a fresh model is shown, at most
 
 
@@ -83,6 +84,12 @@ def _open_data(recipe: Recipe, options: RunOptions, say: Say) -> tuple[Dataset, 
     train_set = Dataset(options.data, "train", size, recipe.model.channels, recipe.model.view)
     for problem in train_set.problems:
         say(f"left out: {problem}")
+    some = train_set.batch(spread(train_set, SHOWN // 20))
+    if some.max() < DARK:
+        say(
+            f"warning: no training image is brighter than {some.max()} of 255, as where a camera uses 12 of 16 bits: "
+            "set model.view.stretch (objectspace data info shows the depth)"
+        )
     other = next((split for split in ("val", "test") if split in splits), None)
     if other is None:
         say("there is no split val or test: the run is measured on training images")

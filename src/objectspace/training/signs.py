@@ -19,7 +19,8 @@ from objectspace.training.ground import compact_regions
 
 FEW, MANY = 0.05, 0.9  # objects an image, and share of the cells
 LEFT = 0.05  # share of the pixels in regions that nobody explains
-LOST, SOME = 0.1, 3  # a colour is lost if so few of its things are objects, and so many are not
+LOST = 0.1  # a colour is lost if so few of its things are objects, ...
+SOME, RARE = 3, 0.02  # ... and so many are not: at least, and as a share of all things
 GLARING = 48  # of 255: where a model knows no unknown, pixels that differ so much from what it draws are unexplained
 LEAST = 8  # pixels of a region that is no speck
 STEPS = 100  # training steps in a row that tell as much as a validation
@@ -61,7 +62,8 @@ def signs(images: Sequence[Picture], scenes: Sequence[Scene]) -> Signs:
         for item in scene.objects:
             if item.window is not None and item.window.part.any():
                 found[colour_of(image[item.window.place][item.window.part])] += 1
-    lost = [name for name, times in missed.items() if times >= SOME and found[name] < LOST * (times + found[name])]
+    enough = max(SOME, RARE * (missed.total() + found.total()))
+    lost = [name for name, times in missed.items() if times >= enough and found[name] < LOST * (times + found[name])]
     return Signs(float(np.mean([len(scene.found) for scene in scenes])), float(np.mean(shares)), tuple(sorted(lost)))
 
 

@@ -14,9 +14,9 @@ TABLE1 = (
         "AP@0.5 within 0.02 and count error within 0.02 of each other, published rule, both data sets",
         both(
             *(
-                close(name, key, f"SPACE on {data}", f"SPAIR on {data}", 0.02, 0.05)
+                close(name, key, f"SPACE on {data}", f"SPAIR on {data}", 0.02, 0.05, least)
                 for data in (SMALL, LARGE)
-                for name, key in (("AP@0.5", AP50), ("count error", COUNT))
+                for name, key, least in (("AP@0.5", AP50, 0.5), ("count error", COUNT, 0.0))
             )
         ),
     ),
@@ -35,8 +35,11 @@ TABLE1 = (
         "SPACE also resolves the scalability problems of previous methods by incorporating parallel spatial-attention "
         "and thus is applicable to scenes with a large number of objects without performance degradations.",
         "Abstract",
-        "SPACE's AP@0.5 on large rooms (18-24 objects) at most 0.02 below that on small ones (4-8)",
-        differs("AP@0.5", AP50, f"SPACE on {LARGE}", f"SPACE on {SMALL}", -0.02, -0.05),
+        "SPACE's AP@0.5 on small rooms (4-8 objects) of 0.8, and on large ones (18-24) at most 0.02 below that",
+        both(
+            reaches("AP@0.5", f"SPACE on {SMALL}", AP50, 0.8, 0.6),
+            differs("AP@0.5", AP50, f"SPACE on {LARGE}", f"SPACE on {SMALL}", -0.02, -0.05),
+        ),
     ),
     Claim(
         "In our experiments, we verify empirically that this is indeed the case and observe that SPACE shows "
@@ -57,7 +60,7 @@ TABLE1 = (
         "AP@[0.5:0.95] within 0.05 of SPAIR's, published rule, and mIoU of floor, wall and sky of 0.7",
         both(
             *(
-                close("AP", "published_ap", f"SPACE on {data}", f"SPAIR on {data}", 0.05, 0.1)
+                close("AP", "published_ap", f"SPACE on {data}", f"SPAIR on {data}", 0.05, 0.1, 0.2)
                 for data in (SMALL, LARGE)
             ),
             *(
