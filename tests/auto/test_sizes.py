@@ -28,6 +28,7 @@ def test_two_kinds_of_sizes_are_told_apart(draw):
     assert large == pytest.approx(25, rel=0.2)
 
 
+@pytest.mark.slow
 def test_small_things_in_large_pictures_are_looked_at_closer(draw):
     _, guessed = found_in(draw(4, 900, (6,), number=30))
     assert guessed.found.side == pytest.approx(13, rel=0.2)
@@ -46,6 +47,7 @@ def test_what_holds_nothing_gives_no_sizes():
     assert guessed.found is None
 
 
+@pytest.mark.slow
 def test_large_objects_are_seen_in_whole_pictures_and_small_ones_in_tiles(draw):
     seen, guessed = found_in(draw(6, 160, (16,), number=3))
     image, _ = choose.resolution(seen, guessed.found)
