@@ -78,7 +78,7 @@ def test_a_folder_becomes_a_model_with_a_verdict_and_bad_files_are_named(draw, f
 def test_explained_it_says_what_it_would_choose_and_does_not_train(draw, folder, tmp_path, short):
     out = tmp_path / "run"
     said = run_auto(folder(draw(10, 48, (4,), number=3)), out, "--explain", "--set", "training.ladder=0").stdout
-    assert "phases.size: " in said
+    assert "phases.size = " in said
     assert (out / "auto.json").exists()
     assert not (out / "recipe.toml").exists()
 

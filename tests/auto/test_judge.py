@@ -33,6 +33,7 @@ def test_what_explains_nearly_everything_is_good():
     ("change", "word", "reason"),
     [
         ({"objects": 0.0}, "failed", "no objects"),
+        ({"strange": 1.0}, "failed", "no object is learned"),
         ({"limit": 1.0}, "failed", "full of objects"),
         ({"foreground": 0.95}, "failed", "cover 95%"),
         ({"nobody": 0.5}, "failed", "nobody explains 50%"),

@@ -107,7 +107,7 @@ def test_a_run_is_found_again_whatever_its_recipe_says_of_itself(tiny: Recipe, t
     recipe, said = tiny.model_copy(update={"about": 'a 🚀, "quoted"\nC:\\new\x1b'}), list[str]()
     assert prepare(tmp_path, recipe, resume=False, say=said.append) == (None, [])
     assert prepare(tmp_path, recipe, resume=True, say=said.append) == (None, [])
-    assert said == ["there is no whole checkpoint: starting from step 0"]
+    assert said == ["no checkpoint yet: starting from step 0"]
     with pytest.raises(UserError, match="the recipe has changed since the run began \\(about"):
         prepare(tmp_path, tiny, resume=True, say=QUIET)
 

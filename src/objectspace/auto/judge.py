@@ -125,6 +125,8 @@ def _failures(seen: Measures) -> Mapping[str, str]:
         found["no objects are found on held-out pictures"] = (
             "--set model.background.sigma=0.04 (objects too faint)" if seen.regions < 1 else "more --minutes"
         )
+    elif seen.objects * (1 - seen.strange) < NO_OBJECTS:
+        found["no object is learned: what is found is only what the background leaves"] = "more --minutes"
     if seen.limit >= ALL_CELLS:
         found[f"images are full of objects, {seen.objects:.0f} each: it takes the ground for objects"] = (
             "--set model.background.components=5 --set model.background.palette=true, or a still for a fixed camera"

@@ -180,8 +180,10 @@ def _tell(plan: Plan, options: AutoOptions, say: Say) -> None:
     how = f"tiles of pictures at {view.scale:g} times their size" if view.scale else "whole pictures"
     say(f"chosen: {width} x {height} pixels, {how}; {plan.reasons['model.background']}")
     if options.explain:
+        values = recipe.model_dump(mode="json")
         for key, reason in plan.reasons.items():
-            say(f"  {key}: {reason}")
+            value = _at(values, key)
+            say(f"  {key}: {reason}" if isinstance(value, dict) else f"  {key} = {value}: {reason}")
     say(
         f"{phases.steps} steps: {phases.background} of the background, {phases.warm} of the first objects, "
         f"{phases.objects} of objects, {phases.sharpen} of both; see {options.run / 'looked.png'}"

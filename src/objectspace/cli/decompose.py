@@ -27,7 +27,10 @@ def decompose(
     ],
     model: Annotated[str, typer.Option(help="A model's folder, or the name of a shipped one.")],
     out: Annotated[Path, typer.Option(help="The directory to write; the same command again continues it.")],
-    threshold: Annotated[float, typer.Option(min=0, max=1, help="How sure an object must be.")] = 0.5,
+    threshold: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Presence that an object must have; its score, which says more, may be lower."),
+    ] = 0.5,
     price: Annotated[
         float | None,
         typer.Option(

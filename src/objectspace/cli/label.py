@@ -28,7 +28,10 @@ def label(
         Path | None, typer.Option(help="The directory to write; DIR-labels unless given. The same again continues it.")
     ] = None,
     clusters: Annotated[str, typer.Option(metavar="K|auto", help="How many groups.")] = AUTO,
-    threshold: Annotated[float, typer.Option(min=0, max=1, help="How sure an object must be.")] = 0.5,
+    threshold: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Presence that an object must have; its score, which says more, may be lower."),
+    ] = 0.5,
     batch: Annotated[int, typer.Option(min=1, help="Images worked on at a time.")] = 16,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same groups.")] = 0,
 ) -> None:

@@ -27,9 +27,16 @@ def train(
         list[str] | None, typer.Option("--set", help="Change a value: phases.size=0.2. May be repeated.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the run.")] = False,
-    minutes: Annotated[float | None, typer.Option(min=0, help="Stop cleanly after so many minutes.")] = None,
-    restarts: Annotated[int, typer.Option(min=0, help="After a collapse, start again from another seed.")] = 0,
-    accelerator: Annotated[str, typer.Option(help="cpu, cuda, mps or auto.")] = "cpu",
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0, help="Stop cleanly after so many minutes; auto takes 45 at the most without it."),
+    ] = None,
+    restarts: Annotated[
+        int, typer.Option(min=0, help="After a collapse, start again from another seed; not with auto.")
+    ] = 0,
+    accelerator: Annotated[
+        str, typer.Option(help="cpu, cuda, mps or auto; this and what follows is not for train auto.")
+    ] = "cpu",
     devices: Annotated[int, typer.Option(min=1, help="Devices, or processes, on this machine.")] = 1,
     nodes: Annotated[int, typer.Option(min=1, help="Machines.")] = 1,
     precision: Annotated[str, typer.Option(help="32-true, bf16-mixed or 64-true.")] = "32-true",

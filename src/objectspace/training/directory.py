@@ -41,7 +41,7 @@ def prepare(run: Path, recipe: Recipe, resume: bool, say: Say) -> tuple[checkpoi
     if failed and (saved is None or saved.facts["seed"] != recipe.training.seed + len(failed)):
         give_up(run, failed)  # perhaps it was killed while it did so
         saved = None
-    say(f"going on from step {saved.step}" if saved else "there is no whole checkpoint: starting from step 0")
+    say(f"going on from step {saved.step}" if saved else "no checkpoint yet: starting from step 0")
     return saved, failed
 
 

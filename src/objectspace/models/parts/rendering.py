@@ -67,8 +67,8 @@ def sample(
         raise UserError(f"appearance {appearance!r}: it is 'prior' or 'seen'")
     if appearance == "seen" and seen is None:
         raise UserError(
-            "these weights do not say what was seen in their training, as those of before do not: sample with "
-            "appearance 'prior', or give them the statistics with  python -m benchmarks.cards MODEL --seen DATA"
+            "these weights do not say what was seen in their training: it was stopped before its end (go on with "
+            "--resume), or they are of an earlier version. Sample with appearance 'prior'"
         )
     if count < 0 or (objects is not None and not 0 <= objects <= cells):
         raise UserError(f"cannot draw {count} scenes of {objects} objects: this model has {cells} cells")
