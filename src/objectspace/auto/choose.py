@@ -173,7 +173,7 @@ def model(seen: Look, found: Sizes, contrast: float, noise: float, background: T
             "phases.spread": f"nine of ten are between {found.smallest:.0f} and {found.largest:.0f} pixels, or so",
             "phases.price": "few pixels to explain" if side < 9 else "the usual one",
             "model.foreground.grid": f"cells of {cell} pixels for objects of {side:.0f}",
-            "model.foreground.budget": f"the fullest pictures hold about {found.most:.0f}, its view {objects:.0f}; some room besides",
+            "model.foreground.budget": f"the fullest pictures hold about {found.most:.0f}, one view {objects:.0f}",
             "model.background.sigma": f"objects differ by {contrast:.2f}, the ground by {noise:.3f}",
         },
     )
