@@ -88,6 +88,19 @@ def broken_links(page: str, text: str) -> Wrong:
             yield f"{page}: the link to {target} leads nowhere"
 
 
+def missing_headings(page: str, text: str) -> Wrong:
+    """A link to a part of a page leads to one of its headings, by the name that sites give it."""
+    for target, part in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", text):
+        path = (ROOT / page).parent / target if target else ROOT / page
+        if "://" not in target and path.suffix == ".md" and path.is_file() and part not in headings(path):
+            yield f"{page}: there is no heading {part} in {path.name}"
+
+
+def headings(path: Path) -> set[str]:
+    lines = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
 def misplaced_names(page: str, text: str) -> Wrong:
     """In the table of places a name in brackets is declared in the file before it, a method by the class itself."""
     if page == "CONTRIBUTING.md":
@@ -114,6 +127,7 @@ RULES: dict[Rule, tuple[str, str]] = {  # each with what breaks it
     missing_folders: ("docs/tour.md", "Look into `attic/`."),
     missing_modules: ("docs/rl.md", "Call `objectspace.scene.nothing`."),
     broken_links: ("README.md", "See [this](docs/nowhere.md)."),
+    missing_headings: ("README.md", "See [this](docs/results.md#nothing-of-the-kind)."),
     misplaced_names: ("CONTRIBUTING.md", "| SPACE | `models/space.py` (`Space.backward`) |"),
 }
 
