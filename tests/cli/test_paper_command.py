@@ -12,7 +12,9 @@ def test_the_list_has_every_item_with_its_command_times_and_result(run) -> None:
     assert rows[0][-1] == "result here"
     assert [row[0] for row in rows[1:]] == [item.name for item in ITEMS]
     assert all(len(row) == len(rows[0]) and all(row) for row in rows)
-    assert "table1" in run("paper", "list")[0]
+    narrow = run("paper", "list")[0].splitlines()
+    assert [line for line in narrow if not line.startswith("  ")] == [item.name for item in ITEMS]
+    assert "  command: objectspace paper run table1 --out DIR" in narrow
 
 
 def test_what_cannot_be_run_is_explained(run, tmp_path) -> None:

@@ -9,12 +9,14 @@ from objectspace.cli.shared import resumable
 from objectspace.errors import UserError
 from objectspace.io.files import check_writable, write_atomically
 
+ROOMY = 200  # columns that a terminal must have for the list to be a table
+
 app = typer.Typer(help="The paper's tables, figures and claims, item by item, made here.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_items(
-    wide: Annotated[bool, typer.Option("--wide", help="All columns, a line an item, with tabs between them.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="A line an item, with tabs between the columns.")] = False,
 ) -> None:
     """What each item shows, needs and takes, and what became of it here."""
     from rich.console import Console
@@ -30,12 +32,17 @@ def list_items(
         for row in [HEAD, *rows]:
             print("\t".join(row))
         return
+    console = Console()
+    if console.width < ROOMY:
+        for name, *cells in rows:
+            print(name, *(f"  {head}: {cell}" for head, cell in zip(HEAD[1:], cells, strict=True)), sep="\n")
+        return
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for name in HEAD:
         table.add_column(name, no_wrap=name == "item")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    console.print(table)
 
 
 @app.command()
