@@ -6,12 +6,14 @@ from objectspace.paper.items import ITEMS
 from objectspace.paper.stages import Wanted
 
 
-def test_the_list_has_every_item_with_its_command_times_and_result(run) -> None:
+def test_the_list_has_every_item_with_its_command_times_and_result(run, monkeypatch) -> None:
     rows = [line.split("\t") for line in run("paper", "list", "--wide")[0].splitlines()]
     assert rows[0][0] == "item"
     assert rows[0][-1] == "result here"
     assert [row[0] for row in rows[1:]] == [item.name for item in ITEMS]
     assert all(len(row) == len(rows[0]) and all(row) for row in rows)
+    assert run("paper", "list")[0].startswith("item ")
+    monkeypatch.setenv("COLUMNS", "80")
     narrow = run("paper", "list")[0].splitlines()
     assert [line for line in narrow if not line.startswith("  ")] == [item.name for item in ITEMS]
     assert "  command: objectspace paper run table1 --out DIR" in narrow
